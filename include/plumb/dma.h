@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Who may touch a DMA buffer, the processor or the device: one interface, and
+ * an implementation per board.
+ *
+ * A buffer begins with the processor. map() hands it to the device and returns
+ * the address that the device uses; unmap() ends that for good. In between,
+ * sync_for_cpu() and sync_for_device() pass ownership back and forth. Ranges
+ * may be any part of a mapped buffer; an implementation widens them to whole
+ * cache lines, so a buffer that a device writes shares no line with anything.
+ *
+ * A board whose DMA is coherent and whose bus addresses are its processor's
+ * uses a null `const struct plumb_dma *`, and no call is made.
+ */
+#ifndef PLUMB_DMA_H
+#define PLUMB_DMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Alignment and size granule of every buffer that a device writes, in bytes:
+ * the largest cache line of the supported boards. */
+#define PLUMB_DMA_LINE 64
+
+enum plumb_dma_direction {
+    PLUMB_DMA_TO_DEVICE,   /* the device reads: dirty lines are written back first */
+    PLUMB_DMA_FROM_DEVICE, /* the device writes: no dirty line may be left to overwrite it */
+};
+
+struct plumb_dma {
+    uintptr_t (*map)(const struct plumb_dma *dma, void *memory, size_t length,
+                     enum plumb_dma_direction direction);
+    void (*unmap)(const struct plumb_dma *dma, void *memory, size_t length,
+                  enum plumb_dma_direction direction);
+    void (*sync_for_cpu)(const struct plumb_dma *dma, void *memory, size_t length,
+                         enum plumb_dma_direction direction);
+    void (*sync_for_device)(const struct plumb_dma *dma, void *memory, size_t length,
+                            enum plumb_dma_direction direction);
+    void *context;
+};
+
+static inline uintptr_t plumb_dma_map(const struct plumb_dma *dma, void *memory, size_t length,
+                                      enum plumb_dma_direction direction) {
+    return dma ? dma->map(dma, memory, length, direction) : (uintptr_t)memory;
+}
+
+static inline void plumb_dma_unmap(const struct plumb_dma *dma, void *memory, size_t length,
+                                   enum plumb_dma_direction direction) {
+    if (dma)
+        dma->unmap(dma, memory, length, direction);
+}
+
+static inline void plumb_dma_sync_for_cpu(const struct plumb_dma *dma, void *memory, size_t length,
+                                          enum plumb_dma_direction direction) {
+    if (dma)
+        dma->sync_for_cpu(dma, memory, length, direction);
+}
+
+static inline void plumb_dma_sync_for_device(const struct plumb_dma *dma, void *memory,
+                                             size_t length, enum plumb_dma_direction direction) {
+    if (dma)
+        dma->sync_for_device(dma, memory, length, direction);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

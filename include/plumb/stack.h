@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * A stack instance.
+ *
+ * It is a function of packets and time: it reads no clock, takes no lock,
+ * allocates nothing and has no state outside the memory given to it. Several
+ * instances live side by side in one process. All calls on one instance must
+ * come from one thread of control; handlers are called from within
+ * plumb_poll() only, and may call every function but plumb_poll() itself.
+ *
+ *     static PLUMB_STACK_MEMORY(memory);
+ *     struct plumb *stack;
+ *     plumb_create(&stack, memory, sizeof memory, &options);
+ *     plumb_netif_attach(stack, &gem.netif);
+ *     for (;;) {
+ *         uint64_t deadline = plumb_poll(stack, now_us());
+ *         wait_for_interrupt_or(deadline);
+ *     }
+ */
+#ifndef PLUMB_STACK_H
+#define PLUMB_STACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/netif.h>
+#include <plumb/packet.h>
+#include <plumb_config.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct plumb;
+
+struct plumb_options {
+    /* 128 random bits, different at every start: the key of initial sequence
+     * numbers and ports (RFC 6528, RFC 6056). A predictable seed makes
+     * connections open to blind attacks. */
+    uint64_t seed[2];
+    struct plumb_pool *segments;   /* packets to send: at least 128 + 1460 bytes each for full
+                                      segments on Ethernet */
+    struct plumb_pool *headers;    /* small packets (ACKs, ARP, headers before lent memory): 128
+                                      bytes or more each; may be the same pool as `segments` */
+    struct plumb_pool *references; /* reference pool for sending by reference, or null */
+};
+
+/* Bytes that plumb_create() needs, as bounded by this build's configuration. */
+#define PLUMB_STACK_BYTES                                                                          \
+    (2560 + 512 * CONFIG_PLUMB_TCP_CONNECTIONS + 64 * CONFIG_PLUMB_TCP_LISTENERS +                 \
+     64 * CONFIG_PLUMB_UDP_SOCKETS + 64 * CONFIG_PLUMB_ARP_ENTRIES +                               \
+     32 * CONFIG_PLUMB_TCP_HASH_BUCKETS)
+
+/* Declares static storage for one instance. */
+#define PLUMB_STACK_MEMORY(name) uint64_t name[(PLUMB_STACK_BYTES + 7) / 8]
+
+/* Builds an instance in `memory` (aligned to 8) of `size` bytes. Returns PLUMB_OK,
+ * PLUMB_ERROR_INVALID, or PLUMB_ERROR_NO_MEMORY. `options` is copied. */
+int plumb_create(struct plumb **stack, void *memory, size_t size,
+                 const struct plumb_options *options);
+
+/* Stops every interface and puts every packet back into its pool. Handlers are
+ * not called. The memory is the caller's again. */
+void plumb_destroy(struct plumb *stack);
+
+/* Does all there is to do at time `now_us` (microseconds from any origin; never
+ * going back): timers, received frames up to a budget per interface, the users'
+ * handlers, acknowledgements and sends. Returns the time at which it must be
+ * called again if no frame arrives before (now_us itself when work is left), or
+ * PLUMB_NEVER. */
+uint64_t plumb_poll(struct plumb *stack, uint64_t now_us);
+
+/* The time last given to plumb_poll. */
+uint64_t plumb_now_us(const struct plumb *stack);
+
+/* The stack's random number generator, 32 bits (not for keys). */
+uint32_t plumb_random(struct plumb *stack);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * UDP (RFC 768): sockets with a handler per datagram.
+ */
+#ifndef PLUMB_UDP_H
+#define PLUMB_UDP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/address.h>
+#include <plumb/netif.h>
+#include <plumb/packet.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct plumb;
+struct plumb_udp;
+
+struct plumb_udp_source {
+    struct plumb_endpoint from;
+    plumb_ipv4 to;             /* the datagram's destination: ours, or a broadcast address */
+    struct plumb_netif *netif; /* where it came in */
+};
+
+/* A datagram with a correct checksum (or none); the packet's bytes are its
+ * payload, possibly in several fragments. It is put when the handler returns:
+ * plumb_packet_hold() keeps it. */
+typedef void plumb_udp_handler(struct plumb_udp *socket, struct plumb_packet *payload,
+                               const struct plumb_udp_source *source, void *context);
+
+/* Opens a socket on a local address (PLUMB_IPV4_ANY: any of ours and broadcasts)
+ * and port (0: one is chosen at random, RFC 6056). Returns PLUMB_OK,
+ * PLUMB_ERROR_IN_USE or PLUMB_ERROR_NO_CONNECTION. */
+int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_handler *handler,
+                   void *context, struct plumb_udp **socket);
+
+void plumb_udp_close(struct plumb_udp *socket);
+
+/* The local port in host byte order. */
+uint16_t plumb_udp_port(const struct plumb_udp *socket);
+
+/* Takes a packet from the segment pool with room for the headers in front and
+ * `length` bytes of payload at its data. Null when `length` does not fit a
+ * buffer or the pool is empty. */
+struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length);
+
+/* Sends a packet from plumb_udp_take(); the packet is the stack's from here on,
+ * also on error. Returns PLUMB_OK, PLUMB_ERROR_TOO_LONG, PLUMB_ERROR_NO_ROUTE,
+ * or PLUMB_ERROR_WOULD_BLOCK when the interface's ring is full. */
+int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
+                          struct plumb_packet *packet);
+
+/* Copies `length` bytes into a datagram and sends it. Also PLUMB_ERROR_NO_BUFFER. */
+int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const void *payload,
+                   size_t length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
