@@ -27,7 +27,7 @@ typedef plumb_be32 plumb_ipv4;
 #define PLUMB_IPV4(a, b, c, d)                                                                     \
     PLUMB_BE32((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
-#define PLUMB_IPV4_ANY ((plumb_ipv4){0})
+#define PLUMB_IPV4_ANY       ((plumb_ipv4){0})
 #define PLUMB_IPV4_BROADCAST ((plumb_ipv4){0xffffffffU})
 
 static inline bool plumb_ipv4_equal(plumb_ipv4 a, plumb_ipv4 b) {

@@ -35,13 +35,15 @@ typedef struct __attribute__((packed, aligned(2))) {
 #else
 #define PLUMB_SWAP16(x) ((uint16_t)((uint16_t)(x) << 8 | (uint16_t)(x) >> 8))
 #define PLUMB_SWAP32(x)                                                                            \
-    ((uint32_t)(x) << 24 | ((uint32_t)(x) & 0xff00U) << 8 | ((uint32_t)(x) >> 8 & 0xff00U) |       \
+    ((uint32_t)(x) << 24 | ((uint32_t)(x)&0xff00U) << 8 | ((uint32_t)(x) >> 8 & 0xff00U) |         \
      (uint32_t)(x) >> 24)
 #endif
 
 /* Initialisers for constants: `static const plumb_be16 ipv4 = PLUMB_BE16(0x0800);` */
-#define PLUMB_BE16(x) {PLUMB_SWAP16(x)}
-#define PLUMB_BE32(x) {PLUMB_SWAP32(x)}
+#define PLUMB_BE16(x)                                                                              \
+    { PLUMB_SWAP16(x) }
+#define PLUMB_BE32(x)                                                                              \
+    { PLUMB_SWAP32(x) }
 
 static inline uint16_t plumb_get16(plumb_be16 v) {
     return PLUMB_SWAP16(v.be);

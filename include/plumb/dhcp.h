@@ -30,7 +30,7 @@ struct plumb_dhcp_options {
     plumb_ipv4 fallback; /* PLUMB_IPV4_ANY: none */
     plumb_ipv4 fallback_netmask;
     plumb_ipv4 fallback_gateway;
-    uint32_t patience_ms; /* 0: CONFIG_PLUMB_DHCP_PATIENCE_MS */
+    uint32_t patience_ms;        /* 0: CONFIG_PLUMB_DHCP_PATIENCE_MS */
     plumb_dhcp_handler *handler; /* or null */
     void *context;
 };
@@ -43,8 +43,8 @@ struct plumb_dhcp {
     struct plumb_timer timer;
     struct plumb_dhcp_options options;
     uint32_t transaction;
-    uint32_t started_ms;  /* of the present exchange */
-    uint32_t leased_ms;   /* when the lease was granted */
+    uint32_t started_ms; /* of the present exchange */
+    uint32_t leased_ms;  /* when the lease was granted */
     uint32_t lease_s, renew_s, rebind_s;
     plumb_ipv4 offered, server, netmask, gateway;
     plumb_ipv4 name_server; /* PLUMB_IPV4_ANY: none given */

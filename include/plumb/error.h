@@ -26,9 +26,9 @@ enum plumb_error {
     PLUMB_ERROR_TIMED_OUT = -11,    /* the peer did not answer within the documented time */
     PLUMB_ERROR_CLOSED = -12,       /* the connection is closed for this operation */
     PLUMB_ERROR_TOO_LONG = -13,     /* the datagram does not fit the interface or a buffer */
-    PLUMB_ERROR_ALIGNMENT = -14,    /* the driver lands headers where this build may not load words */
-    PLUMB_ERROR_DEVICE = -15,       /* the device did not answer as its data sheet says */
-    PLUMB_ERROR_ABORTED = -16,      /* the connection was aborted on this side */
+    PLUMB_ERROR_ALIGNMENT = -14, /* the driver lands headers where this build may not load words */
+    PLUMB_ERROR_DEVICE = -15,    /* the device did not answer as its data sheet says */
+    PLUMB_ERROR_ABORTED = -16,   /* the connection was aborted on this side */
 };
 
 /* A short English text for a code above, or "unknown error". Never NULL. */

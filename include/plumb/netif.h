@@ -91,7 +91,7 @@ struct plumb_netif {
     plumb_ipv4 ipv4; /* PLUMB_IPV4_ANY until configured */
     plumb_ipv4 netmask;
     plumb_ipv4 gateway; /* PLUMB_IPV4_ANY: none */
-    uint16_t vlan;      /* 802.1Q VLAN received beside untagged and priority-tagged frames; 0: none */
+    uint16_t vlan; /* 802.1Q VLAN received beside untagged and priority-tagged frames; 0: none */
 };
 
 /* Adds an interface to a stack and starts it. Returns PLUMB_OK,

@@ -35,10 +35,10 @@ struct plumb_pool;
 struct plumb_reference;
 
 enum plumb_packet_flag {
-    PLUMB_PACKET_CHECKSUM_GOOD = 1,   /* the device verified the transport checksum */
+    PLUMB_PACKET_CHECKSUM_GOOD = 1,    /* the device verified the transport checksum */
     PLUMB_PACKET_CHECKSUM_OFFLOAD = 2, /* the device is to fill in the transport checksum */
-    PLUMB_PACKET_BROADCAST = 4,       /* the frame's destination was not unicast */
-    PLUMB_PACKET_RETAINED = 8,        /* the sender keeps the packet for sending again */
+    PLUMB_PACKET_BROADCAST = 4,        /* the frame's destination was not unicast */
+    PLUMB_PACKET_RETAINED = 8,         /* the sender keeps the packet for sending again */
 };
 
 struct plumb_packet {
@@ -65,9 +65,9 @@ struct plumb_pool {
     struct plumb_packet *free;
     uint16_t free_count;
     uint16_t count;
-    uint16_t low_water;           /* the smallest free_count since creation */
-    uint16_t capacity;            /* bytes per buffer; 0 in a reference pool */
-    const struct plumb_dma *dma;  /* how the buffers reach a device; null: coherent */
+    uint16_t low_water;          /* the smallest free_count since creation */
+    uint16_t capacity;           /* bytes per buffer; 0 in a reference pool */
+    const struct plumb_dma *dma; /* how the buffers reach a device; null: coherent */
 };
 
 /* Memory that a user lends for sending. The user fills in the first four fields

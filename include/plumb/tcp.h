@@ -59,8 +59,7 @@ void plumb_tcp_unlisten(struct plumb_tcp_listener *listener);
 int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_t local_port,
                       plumb_tcp_handler *handler, void *context, struct plumb_tcp **connection);
 
-void plumb_tcp_set_handler(struct plumb_tcp *connection, plumb_tcp_handler *handler,
-                           void *context);
+void plumb_tcp_set_handler(struct plumb_tcp *connection, plumb_tcp_handler *handler, void *context);
 
 /* Copies up to `length` bytes into the send buffer; returns how many fitted (0
  * to length), or PLUMB_ERROR_CLOSED after shutdown or before the connection is
@@ -117,11 +116,11 @@ void plumb_tcp_abort(struct plumb_tcp *connection);
 int plumb_tcp_error(const struct plumb_tcp *connection);
 
 enum plumb_tcp_option {
-    PLUMB_TCP_NODELAY,         /* 1: send small segments at once (no Nagle). Default 0 */
-    PLUMB_TCP_KEEPALIVE,       /* milliseconds idle before probing; 0: never. Default 0 */
-    PLUMB_TCP_USER_TIMEOUT,    /* milliseconds without any acknowledgement before giving up */
-    PLUMB_TCP_SEND_BUFFER,     /* bytes, 1 to 1 MiB */
-    PLUMB_TCP_RECEIVE_BUFFER,  /* bytes, 1 to 1 MiB; the window scale is fixed at the handshake */
+    PLUMB_TCP_NODELAY,        /* 1: send small segments at once (no Nagle). Default 0 */
+    PLUMB_TCP_KEEPALIVE,      /* milliseconds idle before probing; 0: never. Default 0 */
+    PLUMB_TCP_USER_TIMEOUT,   /* milliseconds without any acknowledgement before giving up */
+    PLUMB_TCP_SEND_BUFFER,    /* bytes, 1 to 1 MiB */
+    PLUMB_TCP_RECEIVE_BUFFER, /* bytes, 1 to 1 MiB; the window scale is fixed at the handshake */
 };
 
 /* Returns PLUMB_OK or PLUMB_ERROR_INVALID. */
@@ -144,15 +143,15 @@ enum plumb_tcp_state {
 struct plumb_tcp_info {
     enum plumb_tcp_state state;
     struct plumb_endpoint local, remote;
-    uint16_t mss;                     /* bytes of payload per segment sent */
-    uint32_t rto_ms, srtt_us;         /* RFC 6298 */
-    uint32_t congestion_window;       /* bytes */
-    uint32_t slow_start_threshold;    /* bytes */
-    uint32_t send_window;             /* as the peer last advertised, bytes */
-    uint32_t receive_window;          /* as last advertised, bytes */
+    uint16_t mss;                       /* bytes of payload per segment sent */
+    uint32_t rto_ms, srtt_us;           /* RFC 6298 */
+    uint32_t congestion_window;         /* bytes */
+    uint32_t slow_start_threshold;      /* bytes */
+    uint32_t send_window;               /* as the peer last advertised, bytes */
+    uint32_t receive_window;            /* as last advertised, bytes */
     uint32_t segments_in, segments_out; /* with payload */
-    uint32_t acks_out;                /* without payload */
-    uint32_t retransmitted;           /* segments */
+    uint32_t acks_out;                  /* without payload */
+    uint32_t retransmitted;             /* segments */
 };
 
 void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_info *info);
