@@ -41,7 +41,7 @@ static void put_text(struct output *out, const char *text, unsigned width) {
         put(out, *text);
 }
 
-/* Halves where both fit 32 bits: a 64-bit division is a long call on most targets. */
+/* In 32 bits when the value fits: a 64-bit division is a long call on most targets. */
 static unsigned take_digit(uint64_t *value, unsigned base) {
     unsigned digit;
     if (*value >> 32) {

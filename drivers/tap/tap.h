@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * A network interface over a Linux TAP device: the stack as a host of its own
+ * beside the kernel, which sees it at the other end of a cable.
+ *
+ *     struct plumb_tap tap;
+ *     plumb_tap_open(&tap, &(struct plumb_tap_config){.name = "tap0", .pool = &pool, ...});
+ *     plumb_netif_attach(stack, &tap.netif);
+ *     ... poll(2) on tap.fd ends an idle wait ...
+ *     plumb_destroy(stack);
+ *     plumb_tap_close(&tap);
+ */
+#ifndef PLUMB_TAP_H
+#define PLUMB_TAP_H
+
+#include <plumb/netif.h>
+#include <plumb/packet.h>
+
+struct plumb_tap_config {
+    const char *name;                      /* of the TAP device; made when it does not exist */
+    struct plumb_pool *pool;               /* for received frames: buffers of 1536 bytes or more */
+    struct plumb_ethernet_address address; /* the stack's; must differ from the kernel's */
+    uint16_t mtu;                          /* 0: 1500 */
+};
+
+struct plumb_tap {
+    struct plumb_netif netif; /* first: a driver is reached through it */
+    struct plumb_pool *pool;
+    struct plumb_packet *landing; /* where the next frame is read to; null: stopped */
+    int fd;
+    char name[16];
+};
+
+/* Opens the device; `config` may go afterwards. Returns PLUMB_OK,
+ * PLUMB_ERROR_INVALID (name too long, buffers too small for the MTU), or
+ * PLUMB_ERROR_DEVICE with errno telling why. */
+int plumb_tap_open(struct plumb_tap *tap, const struct plumb_tap_config *config);
+
+/* Closes the device of a detached interface. */
+void plumb_tap_close(struct plumb_tap *tap);
+
+#endif
