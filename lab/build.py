@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Builds firmware, host programs and the emulator's plugin."""
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+
+from .errors import LabError
+from .paths import BUILD, LAB, ROOT
+
+PLUGIN_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+
+
+def run(command: list[str], what: str) -> None:
+    """Runs a build step; its output is shown only if it fails."""
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        raise LabError(f"{what} failed: {shlex.join(command)}\n{done.stdout.rstrip()}")
+
+
+def preset(name: str, targets: tuple[str, ...] = ()) -> Path:
+    """Configures and builds a CMake preset; returns its build folder."""
+    folder = BUILD / name
+    run(["cmake", "--preset", name], f"configuring {name}")
+    extra = ["--target", *targets] if targets else []
+    run(["cmake", "--build", str(folder), *extra], f"building {name}")
+    return folder
+
+
+def firmware(name: str, app: str) -> Path:
+    """Builds a preset and returns the program of one application."""
+    folder = preset(name)
+    for pattern in (f"boards/*/{app}.elf", f"boards/*/{app}"):
+        found = [path for path in sorted(folder.glob(pattern)) if path.is_file()]
+        if found:
+            return found[0]
+    known = sorted({path.stem for path in folder.glob("boards/*/*.map")})
+    raise LabError(f"{name} has no application {app!r}; there are: {', '.join(known) or 'none'}")
+
+
+def plugin() -> Path:
+    """The counting plugin, built with the host's compiler when it is out of date."""
+    sources = [LAB / "plugin/count.c", LAB / "plugin/qemu.h"]
+    library = BUILD / "lab/libcount.so"
+    if not library.exists() or any(
+        source.stat().st_mtime > library.stat().st_mtime for source in sources
+    ):
+        library.parent.mkdir(parents=True, exist_ok=True)
+        fresh = library.with_suffix(".new")
+        run(["gcc", *PLUGIN_FLAGS, "-o", str(fresh), str(sources[0])], "building the plugin")
+        fresh.replace(library)
+    return library
+
+
+def compiler_and_flags(folder: Path) -> tuple[str, str]:
+    """The compiler of a build folder, with its version, and how it compiles the stack."""
+    entries = json.loads((folder / "compile_commands.json").read_text())
+    entry = next(e for e in entries if Path(e["file"]).is_relative_to(ROOT / "src"))
+    words = shlex.split(entry["command"])
+    done = subprocess.run([words[0], "-dumpfullversion"], capture_output=True, text=True)
+    skipped = ("-W", "-I", "-isystem", "-D", "-o", "-c", "-g", "-fno-common", "-f")
+    flags = [word for word in words[1:] if word.startswith("-") and not word.startswith(skipped)]
+    return f"{Path(words[0]).name} {done.stdout.strip()}", " ".join(flags)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What a program's ELF file tells: functions, and where an address comes from."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+
+
+@dataclass(frozen=True, order=True)
+class Function:
+    """A function's place."""
+
+    address: int
+    size: int
+    name: str
+
+
+class Program:
+    """An ELF file, read once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        """All functions, by address; of several names for one place, the first."""
+        with self.path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".symtab")
+            symbols = list(table.iter_symbols()) if table else []
+        found: dict[int, Function] = {}
+        for symbol in symbols:
+            address, size = symbol["st_value"] & ~self._thumb, symbol["st_size"]
+            if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
+                if size > (found[address].size if address in found else 0):
+                    found[address] = Function(address, size, symbol.name)
+        return self._without_overlap(sorted(found.values()))
+
+    @staticmethod
+    def _without_overlap(functions: list[Function]) -> list[Function]:
+        apart: list[Function] = []
+        for function in functions:
+            if not apart or function.address >= apart[-1].address + apart[-1].size:
+                apart.append(function)
+        return apart
+
+    @cached_property
+    def _thumb(self) -> int:
+        with self.path.open("rb") as file:
+            return 1 if ELFFile(file)["e_machine"] == "EM_ARM" else 0
+
+    @cached_property
+    def entry(self) -> int:
+        """Where it starts."""
+        with self.path.open("rb") as file:
+            return int(ELFFile(file)["e_entry"])
+
+    def symbol_at(self, address: int) -> str:
+        """`function+0x12`, or the bare address outside every function."""
+        index = bisect_right([function.address for function in self.functions], address) - 1
+        if index >= 0:
+            function = self.functions[index]
+            if address < function.address + function.size:
+                return f"{function.name}+{address - function.address:#x}"
+        return f"{address:#x}"
+
+    def line_at(self, address: int) -> str:
+        """`file:line` by the debug information, or an empty string."""
+        with self.path.open("rb") as file:
+            elf = ELFFile(file)
+            if not elf.has_dwarf_info():
+                return ""
+            dwarf = elf.get_dwarf_info()
+            for unit in dwarf.iter_CUs():
+                found = self._line_in_unit(dwarf, unit, address)
+                if found:
+                    return found
+        return ""
+
+    @staticmethod
+    def _line_in_unit(dwarf, unit, address: int) -> str:
+        program = dwarf.line_program_for_CU(unit)
+        previous = None
+        for entry in program.get_entries() if program else ():
+            state = entry.state
+            if state is None:
+                continue
+            if previous is not None and previous.address <= address < state.address:
+                index = previous.file - (1 if program["version"] < 5 else 0)
+                name = program["file_entry"][index].name.decode()
+                return f"{name}:{previous.line}"
+            previous = None if state.end_sequence else state
+        return ""
+
+    def place(self, address: int) -> str:
+        """Symbol and, where known, the source line."""
+        line = self.line_at(address)
+        return f"{self.symbol_at(address)}" + (f" ({line})" if line else "")
+
+    def write_function_map(self, path: Path) -> None:
+        """Writes the map that the counting plugin reads."""
+        lines = [f"entry {self.entry:x}"]
+        for function in self.functions:
+            lines.append(f"function {function.address:x} {function.size:x} {function.name[:127]}")
+        path.write_text("\n".join(lines) + "\n")
+
+

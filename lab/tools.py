@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The programs and files that the lab needs, and how they get here."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import MissingTool
+
+BUILD = frozenset({"build", "run", "bench", "test"})
+BOARD = frozenset({"run", "bench", "test"})
+BENCH = frozenset({"bench", "test"})
+TEST = frozenset({"test"})
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program on the path, or a file (an absolute path) of a package."""
+
+    name: str
+    package: str
+    needed_by: frozenset[str]
+    version: tuple[str, ...] = ("--version",)
+
+    def path(self) -> Path | None:
+        """Where it is, or None."""
+        if self.name.startswith("/"):
+            return Path(self.name) if Path(self.name).exists() else None
+        search = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+        found = shutil.which(self.name, path=search)
+        return Path(found) if found else None
+
+    def version_found(self) -> str:
+        """Its version as it says itself; for a file, its package's."""
+        path = self.path()
+        if path is None:
+            return ""
+        if self.name.startswith("/"):
+            command = ["dpkg-query", "-W", "-f", "${Version}", self.package]
+        else:
+            command = [str(path), *self.version]
+        return first_version(output_of(command))
+
+
+def clang_runtime() -> str:
+    """The file by which clang's sanitizers are known to be installed."""
+    pattern = "lib/clang/14*/lib/linux/libclang_rt.asan-*.a"
+    found = sorted(Path("/usr/lib/llvm-14").glob(pattern))
+    return str(found[0]) if found else "/usr/lib/llvm-14/lib/clang/14/lib/linux/libclang_rt.asan.a"
+
+
+TOOLS = (
+    Tool("cmake", "cmake", BUILD),
+    Tool("ninja", "ninja-build", BUILD),
+    Tool("gcc", "gcc", BUILD),
+    Tool("/usr/include/stdio.h", "libc6-dev", BUILD),
+    Tool("arm-none-eabi-gcc", "gcc-arm-none-eabi", BUILD),
+    Tool("qemu-system-arm", "qemu-system-arm", BOARD),
+    Tool("iperf", "iperf", BENCH, ("-v",)),
+    Tool("ip", "iproute2", BENCH, ("-V",)),
+    Tool("qemu-x86_64", "qemu-user", BENCH),
+    Tool("clang", "clang", TEST),
+    Tool("clang-format", "clang-format", TEST),
+    Tool(clang_runtime(), "libclang-rt-14-dev", TEST),
+    Tool("/usr/include/cmocka.h", "libcmocka-dev", TEST),
+    Tool("ping", "iputils-ping", TEST, ("-V",)),
+    Tool("tcpdump", "tcpdump", TEST),
+    Tool("tshark", "tshark", TEST),
+    Tool("dnsmasq", "dnsmasq-base", TEST),
+    Tool("git", "git", TEST),
+)
+
+
+def output_of(command: list[str]) -> str:
+    """What a command prints, on either stream; empty if it cannot run."""
+    try:
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
+
+
+def first_version(text: str) -> str:
+    """The first thing in a text that looks like a version."""
+    match = re.search(r"\d+(?:\.\d+)+", text)
+    return match.group(0) if match else text.strip().splitlines()[0] if text.strip() else ""
+
+
+def missing(command: str) -> list[Tool]:
+    """What a command of the lab needs and is not here."""
+    return [tool for tool in TOOLS if command in tool.needed_by and tool.path() is None]
+
+
+def install_command(tools: Iterable[Tool]) -> list[str]:
+    """The command that installs tools, without what makes it root's."""
+    packages = dict.fromkeys(tool.package for tool in tools)
+    return ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+
+
+def install_line(tools: Iterable[Tool]) -> str:
+    """The same as a user types it."""
+    return " ".join((["sudo"] if os.geteuid() else []) + install_command(tools))
+
+
+def can_be_root() -> bool:
+    """Whether root's commands can run without asking anyone."""
+    if os.geteuid() == 0:
+        return True
+    return bool(shutil.which("sudo")) and (
+        subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0
+    )
+
+
+def ensure(command: str) -> None:
+    """Installs what a command needs, or says how to and gives up."""
+    absent = missing(command)
+    if not absent:
+        return
+    line = install_line(absent)
+    if not (shutil.which("apt-get") and can_be_root()):
+        raise MissingTool(f"{command} needs tools that are not installed; install them with:\n{line}")
+    print(f"plumb: installing {', '.join(tool.package for tool in absent)}", flush=True)
+    if not (apt(install_command(absent)) or (apt(["apt-get", "update"]) and apt(install_command(absent)))):
+        raise MissingTool(f"could not install what is missing (is there a network?):\n{line}")
+    still = missing(command)
+    if still:
+        names = ", ".join(tool.name for tool in still)
+        raise MissingTool(f"installed, and still not found: {names}")
+
+
+def apt(command: list[str]) -> bool:
+    """Runs an apt command as root; True if it succeeded."""
+    prefix = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    done = subprocess.run(
+        [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", *command],
+        stdout=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.returncode == 0
