@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* The IPv4 configuration of an interface. */
+#include "inet/ipv4.h"
+
+/* Ones, then zeroes (RFC 950), and not all of either. */
+static bool is_netmask(plumb_ipv4 mask) {
+    uint32_t hosts = ~plumb_get32(mask);
+
+    return (hosts & (hosts + 1)) == 0 && mask.be != 0;
+}
+
+static bool is_host(plumb_ipv4 address) {
+    uint32_t first = plumb_get32(address) >> 24;
+
+    return first != 0 && first != 127 && first < 224;
+}
+
+int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ipv4 netmask,
+                         plumb_ipv4 gateway) {
+    plumb_ipv4 old = netif->ipv4;
+
+    if (!netif->stack)
+        return PLUMB_ERROR_INVALID;
+    if (address.be == 0) {
+        netmask = gateway = PLUMB_IPV4_ANY;
+    } else {
+        if (!is_host(address) || !is_netmask(netmask))
+            return PLUMB_ERROR_INVALID;
+        if (gateway.be != 0 && (!is_host(gateway) || gateway.be == address.be ||
+                                ((gateway.be ^ address.be) & netmask.be) != 0))
+            return PLUMB_ERROR_INVALID;
+    }
+    netif->ipv4 = address;
+    netif->netmask = netmask;
+    netif->gateway = gateway;
+    pl_readdress(netif->stack, netif, old);
+    pl_settle(netif->stack);
+    return PLUMB_OK;
+}

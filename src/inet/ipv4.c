@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * IPv4 datagrams, in and out.
+ *
+ * Input checks once, from the front to the back of the header; what is passed on
+ * has a sound header, ends where the datagram ends, and is meant for us.
+ * Nothing is forwarded.
+ */
+#include "inet/ipv4.h"
+
+#include "bytes/bytes.h"
+#include "packet/packet.h"
+
+#define OPTION_END          0
+#define OPTION_NOP          1
+#define OPTION_LOOSE_ROUTE  131
+#define OPTION_STRICT_ROUTE 137
+
+static uint8_t first_byte(plumb_ipv4 address) {
+    return *(const uint8_t *)&address;
+}
+
+bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address) {
+    if (address.be == 0xffffffffU)
+        return true;
+    return netif->ipv4.be != 0 && address.be == (netif->ipv4.be | ~netif->netmask.be) &&
+           netif->netmask.be != 0xffffffffU;
+}
+
+/* Well formed, and no source route (RFC 7126 sections 4.3 and 4.4). */
+static bool options_pass(const uint8_t *option, unsigned length) {
+    while (length) {
+        if (*option == OPTION_END)
+            return true;
+        unsigned size = 1;
+        if (*option != OPTION_NOP) {
+            if (length < 2 || option[1] < 2 || option[1] > length)
+                return false;
+            if (*option == OPTION_LOOSE_ROUTE || *option == OPTION_STRICT_ROUTE)
+                return false;
+            size = option[1];
+        }
+        option += size;
+        length -= size;
+    }
+    return true;
+}
+
+/* No host sends from these (RFC 1122 section 3.2.1.3, RFC 6890). */
+static bool source_passes(const struct plumb_netif *netif, plumb_ipv4 source) {
+    uint8_t first = first_byte(source);
+
+    return first != 0 && first != 127 && first < 224 && source.be != netif->ipv4.be &&
+           !pl_ipv4_is_broadcast(netif, source);
+}
+
+/* The first wrong thing about the header and what it says, or -1. */
+static int header_fault(const struct plumb_packet *packet, const struct pl_ipv4_header *header) {
+    if (packet->length < PL_IPV4_HEADER)
+        return PLUMB_COUNTER_ipv4_short;
+    if (header->version_length >> 4 != 4)
+        return PLUMB_COUNTER_ipv4_version;
+    unsigned header_length = (header->version_length & 15U) * 4;
+    if (header_length < PL_IPV4_HEADER || header_length > packet->length)
+        return PLUMB_COUNTER_ipv4_header_length;
+    unsigned total = plumb_get16(header->total_length);
+    if (total < header_length || total > packet->total)
+        return PLUMB_COUNTER_ipv4_length;
+    if (pl_sum(header, header_length) != 0xffff)
+        return PLUMB_COUNTER_ipv4_checksum;
+    if (header_length > PL_IPV4_HEADER &&
+        !options_pass((const uint8_t *)(header + 1), header_length - PL_IPV4_HEADER))
+        return PLUMB_COUNTER_ipv4_option;
+    return -1;
+}
+
+/* The first reason not to take a datagram with a sound header, or -1. */
+static int address_fault(const struct plumb_netif *netif, const struct pl_ipv4_header *header,
+                         struct plumb_packet *packet) {
+    plumb_ipv4 destination = pl_net32_get(header->destination);
+
+    if (!source_passes(netif, pl_net32_get(header->source)))
+        return PLUMB_COUNTER_ipv4_source;
+    if (destination.be != netif->ipv4.be || destination.be == 0) {
+        if (!pl_ipv4_is_broadcast(netif, destination))
+            return PLUMB_COUNTER_ipv4_not_for_us;
+        packet->flags |= PLUMB_PACKET_BROADCAST;
+    }
+    if (plumb_get16(header->fragment) & PL_IPV4_FRAGMENT_MASK)
+        return PLUMB_COUNTER_ipv4_fragment;
+    return -1;
+}
+
+const struct pl_protocol *pl_protocol_find(uint8_t number) {
+    for (unsigned i = 0; i < pl_protocol_count; i++)
+        if (pl_protocols[i].number == number)
+            return &pl_protocols[i];
+    return NULL;
+}
+
+void pl_ipv4_input(struct plumb *stack, void *state, struct plumb_netif *netif,
+                   struct plumb_packet *packet) {
+    const struct pl_ipv4_header *header = (const void *)packet->data;
+    int fault = header_fault(packet, header);
+
+    (void)state;
+    if (fault < 0)
+        fault = address_fault(netif, header, packet);
+    if (fault >= 0) {
+        pl_drop(stack, (enum plumb_counter)fault, packet);
+        return;
+    }
+    unsigned total = plumb_get16(header->total_length);
+    if (total < packet->total)
+        plumb_packet_trim_to(packet, total);
+    pl_packet_pull(packet, (header->version_length & 15U) * 4);
+    const struct pl_protocol *protocol = pl_protocol_find(header->protocol);
+    if (!protocol) {
+        pl_icmp_unreachable(stack, netif, PL_ICMP_UNREACHABLE_PROTOCOL, header, packet);
+        pl_drop(stack, PLUMB_COUNTER_ipv4_protocol, packet);
+        return;
+    }
+    protocol->input(stack, stack->states[protocol->layer], netif, header, packet);
+}
+
+bool pl_route_find(struct plumb *stack, plumb_ipv4 destination, struct pl_route *route) {
+    struct plumb_netif *gateway = NULL;
+
+    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next) {
+        bool broadcast = pl_ipv4_is_broadcast(netif, destination);
+        if (broadcast ||
+            (netif->ipv4.be != 0 && ((destination.be ^ netif->ipv4.be) & netif->netmask.be) == 0)) {
+            *route = (struct pl_route){netif, destination, broadcast};
+            return true;
+        }
+        if (!gateway && netif->ipv4.be != 0 && netif->gateway.be != 0)
+            gateway = netif;
+    }
+    if (!gateway || first_byte(destination) >= 224)
+        return false;
+    *route = (struct pl_route){gateway, gateway->gateway, false};
+    return true;
+}
+
+void pl_ipv4_push_header(struct plumb *stack, struct plumb_packet *packet, uint8_t protocol,
+                         plumb_ipv4 source, plumb_ipv4 destination, uint16_t fragment) {
+    struct pl_ipv4_header *header = pl_packet_push(packet, PL_IPV4_HEADER);
+
+    header->version_length = 0x45;
+    header->service = 0;
+    header->total_length = plumb_put16(packet->total);
+    /* A datagram that is never fragmented needs no identification (RFC 6864
+     * section 4.1), and a counter would tell strangers how much we send. */
+    header->identification.be = fragment ? 0 : (uint16_t)plumb_random(stack);
+    header->fragment = plumb_put16(fragment);
+    header->time_to_live = CONFIG_PLUMB_IPV4_TTL;
+    header->protocol = protocol;
+    header->checksum.be = 0;
+    header->source = pl_net32_put(source);
+    header->destination = pl_net32_put(destination);
+    header->checksum.be = (uint16_t)~pl_sum(header, PL_IPV4_HEADER);
+}
+
+int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
+                 uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination) {
+    pl_ipv4_push_header(stack, packet, protocol, source, destination, 0);
+    if (route->broadcast)
+        return pl_link_broadcast(route->netif, packet);
+    struct pl_neighbour *neighbour = pl_neighbour_resolve(stack, route->netif, route->next_hop);
+    if (!neighbour)
+        return PLUMB_ERROR_NO_BUFFER;
+    return pl_link_send(stack, neighbour, packet);
+}
+
+uint32_t pl_pseudo_sum(plumb_ipv4 source, plumb_ipv4 destination, uint8_t protocol,
+                       uint16_t length) {
+    return pl_fold64((uint64_t)source.be + destination.be + PLUMB_SWAP16(protocol) +
+                     PLUMB_SWAP16(length));
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * IPv4 (RFC 791, RFC 1122 section 3): the header, who takes which protocol,
+ * routes, and sending.
+ */
+#ifndef PL_IPV4_H
+#define PL_IPV4_H
+
+#include <plumb/address.h>
+
+#include "link/link.h"
+#include "packet/alignment.h"
+#include "stack/stack.h"
+
+#define PL_PROTOCOL_ICMP 1
+#define PL_PROTOCOL_TCP  6
+#define PL_PROTOCOL_UDP  17
+
+#define PL_IPV4_HEADER        20
+#define PL_IPV4_DONT_FRAGMENT 0x4000
+#define PL_IPV4_FRAGMENT_MASK 0x3fff /* more-fragments flag and offset */
+
+struct pl_ipv4_header {
+    uint8_t version_length; /* version 4, header length in words 4 */
+    uint8_t service;        /* DSCP 6, ECN 2 */
+    plumb_be16 total_length;
+    plumb_be16 identification;
+    plumb_be16 fragment; /* flags 3, offset 13 */
+    uint8_t time_to_live;
+    uint8_t protocol;
+    plumb_be16 checksum;
+    pl_net32 source;
+    pl_net32 destination;
+};
+_Static_assert(sizeof(struct pl_ipv4_header) == PL_IPV4_HEADER, "IPv4 header");
+
+/* Who takes which protocol. The packet begins behind the IPv4 header `header`
+ * (which lies in front, options between), trimmed to the datagram. */
+struct pl_protocol {
+    uint8_t number;
+    uint8_t layer; /* whose state is passed, an index into pl_layers */
+    void (*input)(struct plumb *stack, void *state, struct plumb_netif *netif,
+                  const struct pl_ipv4_header *header, struct plumb_packet *packet);
+    /* An ICMP error about a packet of ours: its header and the first 8 bytes of
+     * its payload; true when it concerned one of this protocol's. Or null. */
+    bool (*error)(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
+                  const void *payload, int error);
+};
+
+extern const struct pl_protocol pl_protocols[];
+extern const uint8_t pl_protocol_count;
+
+extern const struct pl_layer pl_inet_layer;
+
+/* For the table of ethertypes. */
+void pl_ipv4_input(struct plumb *stack, void *state, struct plumb_netif *netif,
+                   struct plumb_packet *packet);
+
+/* For the table of protocols. */
+void pl_icmp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
+                   const struct pl_ipv4_header *header, struct plumb_packet *packet);
+
+/* The protocol's entry, or null. */
+const struct pl_protocol *pl_protocol_find(uint8_t number);
+
+/* Which way to a destination. */
+struct pl_route {
+    struct plumb_netif *netif;
+    plumb_ipv4 next_hop;
+    bool broadcast;
+};
+
+/* Finds the way; false when there is none. */
+bool pl_route_find(struct plumb *stack, plumb_ipv4 destination, struct pl_route *route);
+
+/* Is this address the limited broadcast, or the directed one of the interface? */
+bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);
+
+/* Writes the 20-byte header in front of a packet. `fragment` is 0 or
+ * PL_IPV4_DONT_FRAGMENT. */
+void pl_ipv4_push_header(struct plumb *stack, struct plumb_packet *packet, uint8_t protocol,
+                         plumb_ipv4 source, plumb_ipv4 destination, uint16_t fragment);
+
+/* Adds the header and sends along a route. The caller keeps its hold. Returns
+ * PLUMB_OK, PLUMB_ERROR_WOULD_BLOCK or PLUMB_ERROR_NO_BUFFER. */
+int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
+                 uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination);
+
+/* The sum of the pseudo-header of TCP and UDP (RFC 9293 section 3.1). */
+uint32_t pl_pseudo_sum(plumb_ipv4 source, plumb_ipv4 destination, uint8_t protocol,
+                       uint16_t length);
+
+enum {
+    PL_ICMP_UNREACHABLE = 3,
+    PL_ICMP_UNREACHABLE_PROTOCOL = 2,
+    PL_ICMP_UNREACHABLE_PORT = 3,
+};
+
+/* Sends an unreachable message about a received packet, if one may be sent
+ * (RFC 1122 section 3.2.2, rate limit). The packet stays the caller's. */
+void pl_icmp_unreachable(struct plumb *stack, struct plumb_netif *netif, uint8_t code,
+                         const struct pl_ipv4_header *header, const struct plumb_packet *packet);
+
+#endif

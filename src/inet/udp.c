@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * UDP (RFC 768, RFC 1122 section 4.1): a small table of sockets.
+ */
+#include <plumb/udp.h>
+
+#include "bytes/bytes.h"
+#include "inet/ports.h"
+#include "inet/udp.h"
+#include "packet/packet.h"
+
+struct udp_header {
+    plumb_be16 source;
+    plumb_be16 destination;
+    plumb_be16 length;
+    plumb_be16 checksum;
+};
+
+struct plumb_udp {
+    struct plumb *stack;
+    plumb_udp_handler *handler; /* null: the slot is free */
+    void *context;
+    struct plumb_endpoint local;
+};
+
+struct udp_state {
+    struct plumb_udp sockets[CONFIG_PLUMB_UDP_SOCKETS];
+};
+
+/* The socket bound to exactly this address before one bound to any. */
+static struct plumb_udp *find(struct udp_state *state, plumb_ipv4 address, uint16_t port) {
+    struct plumb_udp *any = NULL;
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++) {
+        struct plumb_udp *socket = &state->sockets[i];
+        if (!socket->handler || socket->local.port != port)
+            continue;
+        if (socket->local.address.be == address.be)
+            return socket;
+        if (socket->local.address.be == 0)
+            any = socket;
+    }
+    return any;
+}
+
+static bool checksum_passes(const struct pl_ipv4_header *ip, const struct udp_header *header,
+                            const struct plumb_packet *packet) {
+    if (header->checksum.be == 0 || packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
+        return true;
+    uint32_t sum = pl_pseudo_sum(pl_net32_get(ip->source), pl_net32_get(ip->destination),
+                                 PL_PROTOCOL_UDP, packet->total);
+    return pl_fold(sum + pl_packet_sum(packet)) == 0xffff;
+}
+
+/* The first thing wrong with a datagram, or -1; trims what is behind it. */
+static int datagram_fault(const struct pl_ipv4_header *ip, struct plumb_packet *packet) {
+    const struct udp_header *header = (const void *)packet->data;
+
+    if (packet->length < sizeof *header)
+        return PLUMB_COUNTER_udp_short;
+    unsigned length = plumb_get16(header->length);
+    if (length < sizeof *header || length > packet->total)
+        return PLUMB_COUNTER_udp_length;
+    if (length < packet->total)
+        plumb_packet_trim_to(packet, length);
+    return checksum_passes(ip, header, packet) ? -1 : PLUMB_COUNTER_udp_checksum;
+}
+
+void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
+                  const struct pl_ipv4_header *ip, struct plumb_packet *packet) {
+    const struct udp_header *header = (const void *)packet->data;
+    int fault = datagram_fault(ip, packet);
+
+    if (fault >= 0) {
+        pl_drop(stack, (enum plumb_counter)fault, packet);
+        return;
+    }
+    struct plumb_udp_source source = {
+        .from = {pl_net32_get(ip->source), plumb_get16(header->source)},
+        .to = pl_net32_get(ip->destination),
+        .netif = netif,
+    };
+    struct plumb_udp *socket = find(state, source.to, plumb_get16(header->destination));
+    if (!socket) {
+        pl_icmp_unreachable(stack, netif, PL_ICMP_UNREACHABLE_PORT, ip, packet);
+        pl_drop(stack, PLUMB_COUNTER_udp_port, packet);
+        return;
+    }
+    pl_packet_pull(packet, sizeof *header);
+    socket->handler(socket, packet, &source, socket->context);
+    plumb_packet_put(packet);
+}
+
+bool pl_udp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
+                  const void *payload, int error) {
+    const struct udp_header *header = payload;
+
+    /* Nothing to tell a socket whose every send stands alone. */
+    (void)stack;
+    (void)error;
+    return find(state, pl_net32_get(quoted->source), plumb_get16(header->source)) != NULL;
+}
+
+static bool port_in_use(void *state, uint16_t port) {
+    struct udp_state *own = state;
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++)
+        if (own->sockets[i].handler && own->sockets[i].local.port == port)
+            return true;
+    return false;
+}
+
+int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_handler *handler,
+                   void *context, struct plumb_udp **out) {
+    struct udp_state *state = pl_layer_state(stack, &pl_udp_layer);
+    struct plumb_udp *socket = state->sockets;
+
+    if (!handler)
+        return PLUMB_ERROR_INVALID;
+    if (local.port == 0)
+        local.port = pl_port_choose(stack, port_in_use, state);
+    for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++)
+        if (state->sockets[i].handler && state->sockets[i].local.port == local.port &&
+            state->sockets[i].local.address.be == local.address.be)
+            return PLUMB_ERROR_IN_USE;
+    while (socket < state->sockets + CONFIG_PLUMB_UDP_SOCKETS && socket->handler)
+        socket++;
+    if (socket == state->sockets + CONFIG_PLUMB_UDP_SOCKETS || local.port == 0)
+        return PLUMB_ERROR_NO_CONNECTION;
+    *socket = (struct plumb_udp){stack, handler, context, local};
+    *out = socket;
+    return PLUMB_OK;
+}
+
+void plumb_udp_close(struct plumb_udp *socket) {
+    socket->handler = NULL;
+}
+
+uint16_t plumb_udp_port(const struct plumb_udp *socket) {
+    return socket->local.port;
+}
+
+struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length) {
+    struct plumb_pool *pool = socket->stack->options.segments;
+
+    if (length > pool->capacity - (size_t)PL_HEADROOM)
+        return NULL;
+    struct plumb_packet *packet = plumb_packet_take(pool, PL_HEADROOM);
+    if (packet)
+        packet->length = packet->total = (uint16_t)length;
+    return packet;
+}
+
+static void push_header(const struct plumb_udp *socket, const struct pl_route *route,
+                        plumb_ipv4 source, struct plumb_endpoint to, struct plumb_packet *packet) {
+    struct udp_header *header = pl_packet_push(packet, sizeof *header);
+
+    header->source = plumb_put16(socket->local.port);
+    header->destination = plumb_put16(to.port);
+    header->length = plumb_put16(packet->total);
+    header->checksum.be = 0;
+    if (route->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM) {
+        packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
+        return;
+    }
+    uint32_t sum = pl_pseudo_sum(source, to.address, PL_PROTOCOL_UDP, packet->total);
+    uint16_t checksum = (uint16_t)~pl_fold(sum + pl_packet_sum(packet));
+    /* A sum of zero goes out as all ones: zero means there is none. */
+    header->checksum.be = checksum ? checksum : 0xffff;
+}
+
+int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
+                          struct plumb_packet *packet) {
+    struct plumb *stack = socket->stack;
+    struct pl_route route;
+    int result;
+
+    if (!pl_route_find(stack, to.address, &route)) {
+        result = PLUMB_ERROR_NO_ROUTE;
+    } else if (packet->total + sizeof(struct udp_header) + PL_IPV4_HEADER > route.netif->mtu) {
+        result = PLUMB_ERROR_TOO_LONG;
+    } else {
+        plumb_ipv4 source = socket->local.address.be ? socket->local.address : route.netif->ipv4;
+        push_header(socket, &route, source, to, packet);
+        result = pl_ipv4_send(stack, &route, packet, PL_PROTOCOL_UDP, source, to.address);
+    }
+    plumb_packet_put(packet);
+    pl_settle(stack);
+    return result;
+}
+
+int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const void *payload,
+                   size_t length) {
+    if (length > socket->stack->options.segments->capacity - (size_t)PL_HEADROOM)
+        return PLUMB_ERROR_TOO_LONG;
+    struct plumb_packet *packet = plumb_udp_take(socket, length);
+    if (!packet)
+        return PLUMB_ERROR_NO_BUFFER;
+    pl_copy(packet->data, payload, length);
+    return plumb_udp_send_packet(socket, to, packet);
+}
+
+const struct pl_layer pl_udp_layer = {
+    .state_size = sizeof(struct udp_state),
+};

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Neighbours: ARP (RFC 826), its ageing, and announcements (RFC 5227).
+ *
+ * What holds:
+ *  - The table is bounded. An entry that we needed (solicited) is displaced
+ *    only for another that we need; one that a stranger's request made is
+ *    displaced by anything, and displaces only its own kind.
+ *  - A reachable neighbour's hardware address changes only by an answer to a
+ *    request of ours, sent once the reachable time has passed.
+ *  - An unresolved neighbour holds one packet at most.
+ */
+#include "link/link.h"
+
+#include "bytes/bytes.h"
+#include "packet/packet.h"
+
+/* Requests in a row, a second apart, before a neighbour is given up. */
+#define REQUESTS_MOST 3
+#define TICK_MS       1000
+/* At most one announcement per conflict and this time (RFC 5227 section 2.4). */
+#define DEFENCE_MS 10000
+/* An entry nobody used for this long is forgotten. */
+#define FORGET_MS (10U * 60 * 1000)
+
+/* RFC 826 for Ethernet and IPv4. One of the two 32-bit addresses is misaligned
+ * wherever the header lies. */
+struct arp_packet {
+    plumb_be16 hardware_type;
+    plumb_be16 protocol_type;
+    uint8_t hardware_length;
+    uint8_t protocol_length;
+    plumb_be16 operation;
+    struct plumb_ethernet_address sender_hardware;
+    plumb_be32_half sender;
+    struct plumb_ethernet_address target_hardware;
+    plumb_be32_half target;
+};
+_Static_assert(sizeof(struct arp_packet) == 28, "ARP packet");
+
+enum { OPERATION_REQUEST = 1, OPERATION_REPLY = 2 };
+
+struct link_state {
+    struct plumb_timer tick;
+    struct plumb_timer defence; /* runs after our address was defended */
+    struct pl_neighbour neighbours[CONFIG_PLUMB_ARP_ENTRIES];
+};
+
+static const struct plumb_ethernet_address broadcast = {{0xffff, 0xffff, 0xffff}};
+static const struct plumb_ethernet_address nobody = {{0, 0, 0}};
+static const plumb_be16 type_arp = PLUMB_BE16(PL_ETHERTYPE_ARP);
+static const plumb_be16 type_ipv4 = PLUMB_BE16(PL_ETHERTYPE_IPV4);
+
+static struct link_state *state_of(const struct plumb *stack) {
+    return pl_layer_state(stack, &pl_link_layer);
+}
+
+static void send_arp(struct plumb_netif *netif, unsigned operation,
+                     const struct plumb_ethernet_address *to,
+                     const struct plumb_ethernet_address *target_hardware, plumb_ipv4 target) {
+    struct plumb *stack = netif->stack;
+    struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
+
+    if (!packet)
+        return;
+    struct arp_packet *arp = pl_packet_push(packet, sizeof *arp);
+    arp->hardware_type = plumb_put16(1);
+    arp->protocol_type = type_ipv4;
+    arp->hardware_length = 6;
+    arp->protocol_length = 4;
+    arp->operation = plumb_put16((uint16_t)operation);
+    arp->sender_hardware = netif->address;
+    arp->sender = plumb_to_half(netif->ipv4);
+    arp->target_hardware = *target_hardware;
+    arp->target = plumb_to_half(target);
+    pl_ethernet_output(netif, to, type_arp, packet);
+    plumb_packet_put(packet);
+}
+
+static void ask(struct pl_neighbour *neighbour) {
+    bool known = pl_neighbour_known(neighbour);
+
+    neighbour->asked++;
+    send_arp(neighbour->netif, OPERATION_REQUEST, known ? &neighbour->hardware : &broadcast,
+             &nobody, neighbour->address);
+}
+
+static void announce(struct plumb_netif *netif) {
+    send_arp(netif, OPERATION_REQUEST, &broadcast, &nobody, netif->ipv4);
+}
+
+static void free_neighbour(struct plumb *stack, struct pl_neighbour *neighbour) {
+    if (neighbour->waiting)
+        pl_drop(stack, PLUMB_COUNTER_arp_queue, neighbour->waiting);
+    pl_zero(neighbour, sizeof *neighbour);
+}
+
+static struct pl_neighbour *find(struct link_state *state, const struct plumb_netif *netif,
+                                 plumb_ipv4 address) {
+    for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++) {
+        struct pl_neighbour *neighbour = &state->neighbours[i];
+        if (neighbour->address.be == address.be && neighbour->state != PL_NEIGHBOUR_FREE &&
+            neighbour->netif == netif)
+            return neighbour;
+    }
+    return NULL;
+}
+
+/* How willingly an entry gives way: 0 not at all. */
+static unsigned eviction_rank(const struct pl_neighbour *neighbour, bool solicited) {
+    if (neighbour->state == PL_NEIGHBOUR_FREE)
+        return 4;
+    if (!neighbour->solicited)
+        return 3;
+    if (!solicited)
+        return 0;
+    return neighbour->used ? 1 : 2;
+}
+
+/* A free entry, or the oldest of those that give way most willingly. */
+static struct pl_neighbour *make_room(struct plumb *stack, struct link_state *state,
+                                      bool solicited) {
+    struct pl_neighbour *best = NULL;
+    unsigned best_rank = 0;
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++) {
+        struct pl_neighbour *neighbour = &state->neighbours[i];
+        unsigned rank = eviction_rank(neighbour, solicited);
+        if (rank == 0 || rank < best_rank)
+            continue;
+        if (rank > best_rank || (int32_t)(neighbour->changed_ms - best->changed_ms) < 0) {
+            best = neighbour;
+            best_rank = rank;
+        }
+    }
+    if (best && best->state != PL_NEIGHBOUR_FREE) {
+        pl_count(stack, PLUMB_COUNTER_arp_evicted);
+        free_neighbour(stack, best);
+    }
+    return best;
+}
+
+static void tick(struct plumb *stack, struct plumb_timer *timer);
+
+static struct pl_neighbour *add(struct plumb *stack, struct link_state *state,
+                                struct plumb_netif *netif, plumb_ipv4 address, bool solicited) {
+    struct pl_neighbour *neighbour = make_room(stack, state, solicited);
+
+    if (!neighbour)
+        return NULL;
+    neighbour->address = address;
+    neighbour->netif = netif;
+    neighbour->solicited = solicited;
+    neighbour->changed_ms = stack->now_ms;
+    neighbour->state = PL_NEIGHBOUR_INCOMPLETE;
+    if (!plumb_timer_running(&state->tick))
+        plumb_timer_start(stack, &state->tick, TICK_MS, tick);
+    return neighbour;
+}
+
+struct pl_neighbour *pl_neighbour_resolve(struct plumb *stack, struct plumb_netif *netif,
+                                          plumb_ipv4 address) {
+    struct link_state *state = state_of(stack);
+    struct pl_neighbour *neighbour = find(state, netif, address);
+
+    if (!neighbour) {
+        neighbour = add(stack, state, netif, address, true);
+        if (neighbour)
+            ask(neighbour);
+    }
+    return neighbour;
+}
+
+int pl_link_send(struct plumb *stack, struct pl_neighbour *neighbour, struct plumb_packet *packet) {
+    neighbour->used = true;
+    neighbour->solicited = true;
+    if (pl_neighbour_known(neighbour))
+        return pl_ethernet_output(neighbour->netif, &neighbour->hardware, type_ipv4, packet);
+    if (packet->flags & PLUMB_PACKET_RETAINED)
+        return PLUMB_ERROR_WOULD_BLOCK;
+    if (neighbour->waiting)
+        pl_drop(stack, PLUMB_COUNTER_arp_queue, neighbour->waiting);
+    plumb_packet_hold(packet);
+    neighbour->waiting = packet;
+    return PLUMB_OK;
+}
+
+int pl_link_broadcast(struct plumb_netif *netif, struct plumb_packet *packet) {
+    return pl_ethernet_output(netif, &broadcast, type_ipv4, packet);
+}
+
+/* The neighbour has answered, or spoken up when we knew no better. */
+static void confirm(struct plumb *stack, struct pl_neighbour *neighbour,
+                    const struct plumb_ethernet_address *hardware, bool reachable) {
+    struct plumb_packet *waiting = neighbour->waiting;
+
+    neighbour->hardware = *hardware;
+    neighbour->state = reachable ? PL_NEIGHBOUR_REACHABLE : PL_NEIGHBOUR_STALE;
+    neighbour->changed_ms = stack->now_ms;
+    neighbour->asked = 0;
+    neighbour->waiting = NULL;
+    if (waiting) {
+        if (pl_ethernet_output(neighbour->netif, &neighbour->hardware, type_ipv4, waiting) !=
+            PLUMB_OK)
+            pl_count(stack, PLUMB_COUNTER_arp_queue);
+        plumb_packet_put(waiting);
+    }
+}
+
+/* Takes what a packet says of a sender that is in the table; false when it was
+ * not believed. */
+static bool learn(struct plumb *stack, struct pl_neighbour *neighbour, const struct arp_packet *arp,
+                  bool answer) {
+    const struct plumb_ethernet_address *now = &arp->sender_hardware;
+    bool same = neighbour->hardware.half[0] == now->half[0] &&
+                neighbour->hardware.half[1] == now->half[1] &&
+                neighbour->hardware.half[2] == now->half[2];
+    bool asked = neighbour->state == PL_NEIGHBOUR_INCOMPLETE ||
+                 (neighbour->state == PL_NEIGHBOUR_PROBE && neighbour->asked);
+
+    if (neighbour->state == PL_NEIGHBOUR_REACHABLE && !same) {
+        pl_count(stack, PLUMB_COUNTER_arp_conflict);
+        return false;
+    }
+    if (answer && !asked && !same)
+        return false;
+    if (neighbour->state == PL_NEIGHBOUR_REACHABLE)
+        return true;
+    confirm(stack, neighbour, now, answer && asked);
+    return true;
+}
+
+static bool valid(const struct arp_packet *arp) {
+    uint16_t operation = plumb_get16(arp->operation);
+    uint8_t first = *(const uint8_t *)&arp->sender;
+
+    return arp->hardware_type.be == PLUMB_SWAP16(1) && arp->protocol_type.be == type_ipv4.be &&
+           arp->hardware_length == 6 && arp->protocol_length == 4 &&
+           (operation == OPERATION_REQUEST || operation == OPERATION_REPLY) &&
+           !(*(const uint8_t *)&arp->sender_hardware & 1) && first != 127 && first < 224;
+}
+
+static void answer_request(struct plumb *stack, struct link_state *state, struct plumb_netif *netif,
+                           const struct arp_packet *arp) {
+    plumb_ipv4 sender = plumb_from_half(arp->sender);
+
+    /* A probe for our address (RFC 5227 section 2.1.1) comes from nobody yet. */
+    if (sender.be != 0) {
+        struct pl_neighbour *neighbour = find(state, netif, sender);
+        if (neighbour) {
+            learn(stack, neighbour, arp, false);
+        } else {
+            neighbour = add(stack, state, netif, sender, false);
+            if (neighbour)
+                confirm(stack, neighbour, &arp->sender_hardware, false);
+        }
+    }
+    send_arp(netif, OPERATION_REPLY, &arp->sender_hardware, &arp->sender_hardware, sender);
+}
+
+static void defended(struct plumb *stack, struct plumb_timer *timer) {
+    (void)stack;
+    (void)timer;
+}
+
+/* Another host claims our address: say once more whose it is, but not for ever
+ * in answer to each other. */
+static void defend(struct plumb *stack, struct link_state *state, struct plumb_netif *netif) {
+    pl_count(stack, PLUMB_COUNTER_arp_conflict);
+    if (plumb_timer_running(&state->defence))
+        return;
+    plumb_timer_start(stack, &state->defence, DEFENCE_MS, defended);
+    announce(netif);
+}
+
+/* What is no request for us: news of a neighbour we know, or nothing. */
+static void take_news(struct plumb *stack, struct link_state *state, struct plumb_netif *netif,
+                      const struct arp_packet *arp, struct plumb_packet *packet) {
+    struct pl_neighbour *neighbour = find(state, netif, plumb_from_half(arp->sender));
+    bool answer = arp->operation.be == PLUMB_SWAP16(OPERATION_REPLY);
+    bool ours = arp->target.be == netif->ipv4.be || arp->target.be == arp->sender.be;
+
+    if (neighbour && learn(stack, neighbour, arp, answer))
+        plumb_packet_put(packet);
+    else
+        pl_drop(stack, ours ? PLUMB_COUNTER_arp_unsolicited : PLUMB_COUNTER_arp_not_for_us, packet);
+}
+
+void pl_arp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
+                  struct plumb_packet *packet) {
+    const struct arp_packet *arp = (const void *)packet->data;
+
+    if (packet->length < sizeof *arp) {
+        pl_drop(stack, PLUMB_COUNTER_arp_short, packet);
+    } else if (!valid(arp)) {
+        pl_drop(stack, PLUMB_COUNTER_arp_invalid, packet);
+    } else if (netif->ipv4.be == 0) {
+        pl_drop(stack, PLUMB_COUNTER_arp_not_for_us, packet);
+    } else if (arp->sender.be == netif->ipv4.be) {
+        defend(stack, state, netif);
+        plumb_packet_put(packet);
+    } else if (arp->target.be == netif->ipv4.be &&
+               arp->operation.be == PLUMB_SWAP16(OPERATION_REQUEST)) {
+        answer_request(stack, state, netif, arp);
+        plumb_packet_put(packet);
+    } else {
+        take_news(stack, state, netif, arp, packet);
+    }
+}
+
+/* A second of one neighbour's life. */
+static void age(struct plumb *stack, struct pl_neighbour *neighbour) {
+    uint32_t age_ms = stack->now_ms - neighbour->changed_ms;
+
+    switch (neighbour->state) {
+    case PL_NEIGHBOUR_INCOMPLETE:
+    case PL_NEIGHBOUR_PROBE:
+        if (neighbour->asked < REQUESTS_MOST)
+            ask(neighbour);
+        else
+            free_neighbour(stack, neighbour);
+        break;
+    case PL_NEIGHBOUR_REACHABLE:
+        if (age_ms < CONFIG_PLUMB_ARP_REACHABLE_MS)
+            break;
+        neighbour->state = PL_NEIGHBOUR_STALE;
+        /* fall through */
+    case PL_NEIGHBOUR_STALE:
+        if (neighbour->used) {
+            neighbour->state = PL_NEIGHBOUR_PROBE;
+            neighbour->asked = 0;
+            neighbour->used = false;
+            ask(neighbour);
+        } else if (age_ms >= FORGET_MS) {
+            free_neighbour(stack, neighbour);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void tick(struct plumb *stack, struct plumb_timer *timer) {
+    struct link_state *state = state_of(stack);
+    bool any = false;
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++) {
+        struct pl_neighbour *neighbour = &state->neighbours[i];
+        if (neighbour->state == PL_NEIGHBOUR_FREE)
+            continue;
+        age(stack, neighbour);
+        any |= neighbour->state != PL_NEIGHBOUR_FREE;
+    }
+    if (any)
+        plumb_timer_start(stack, timer, TICK_MS, tick);
+}
+
+static void destroy(struct plumb *stack, void *state) {
+    struct link_state *own = state;
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++)
+        free_neighbour(stack, &own->neighbours[i]);
+}
+
+static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
+                        plumb_ipv4 old) {
+    struct link_state *own = state;
+
+    (void)old;
+    for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++)
+        if (own->neighbours[i].netif == netif)
+            free_neighbour(stack, &own->neighbours[i]);
+    if (netif->ipv4.be != 0)
+        announce(netif);
+}
+
+const struct pl_layer pl_link_layer = {
+    .state_size = sizeof(struct link_state),
+    .destroy = destroy,
+    .readdressed = readdressed,
+};

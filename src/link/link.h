@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The link layer: Ethernet II with 802.1Q tags on receive, and the neighbours'
+ * addresses by ARP.
+ */
+#ifndef PL_LINK_H
+#define PL_LINK_H
+
+#include <plumb/address.h>
+#include <plumb/byteorder.h>
+
+#include "stack/stack.h"
+
+#define PL_ETHERTYPE_IPV4 0x0800
+#define PL_ETHERTYPE_ARP  0x0806
+#define PL_ETHERTYPE_VLAN 0x8100
+
+#define PL_ETHERNET_HEADER 14
+
+/* IEEE 802.3; every field on a halfword wherever an Ethernet frame lands. */
+struct pl_ethernet_header {
+    struct plumb_ethernet_address destination;
+    struct plumb_ethernet_address source;
+    plumb_be16 type;
+};
+
+/* Who takes which ethertype. The packet, now the taker's, begins behind the
+ * Ethernet header, which still lies in front of it. */
+struct pl_ethertype {
+    plumb_be16 type;
+    uint8_t layer; /* whose state is passed, an index into pl_layers */
+    void (*input)(struct plumb *stack, void *state, struct plumb_netif *netif,
+                  struct plumb_packet *packet);
+};
+
+extern const struct pl_ethertype pl_ethertypes[];
+extern const uint8_t pl_ethertype_count;
+
+extern const struct pl_layer pl_link_layer;
+
+/* For the table of ethertypes. */
+void pl_arp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
+                  struct plumb_packet *packet);
+
+enum pl_neighbour_state {
+    PL_NEIGHBOUR_FREE,
+    PL_NEIGHBOUR_INCOMPLETE, /* asked, no answer yet */
+    PL_NEIGHBOUR_REACHABLE,  /* confirmed within the reachable time */
+    PL_NEIGHBOUR_STALE,      /* known, to be confirmed when next used */
+    PL_NEIGHBOUR_PROBE,      /* known, and being asked whether still so */
+};
+
+struct pl_neighbour {
+    plumb_ipv4 address;
+    struct plumb_netif *netif;
+    struct plumb_packet *waiting; /* at most one, while INCOMPLETE */
+    uint32_t changed_ms;          /* when the state began, or was confirmed */
+    struct plumb_ethernet_address hardware;
+    uint8_t state;
+    uint8_t asked;  /* requests sent in this state */
+    bool used;      /* sent to since the last look */
+    bool solicited; /* we had a packet for it: no stranger's ARP can displace it */
+};
+
+static inline bool pl_neighbour_known(const struct pl_neighbour *neighbour) {
+    return neighbour->state >= PL_NEIGHBOUR_REACHABLE;
+}
+
+/* Finds the neighbour, or makes an entry and asks for it; null when the table
+ * is full of entries in use. */
+struct pl_neighbour *pl_neighbour_resolve(struct plumb *stack, struct plumb_netif *netif,
+                                          plumb_ipv4 address);
+
+/* Sends an IPv4 packet to a neighbour. The caller keeps its hold. Unresolved, a
+ * packet that its sender does not retain waits, alone, displacing an earlier
+ * one, and the result is PLUMB_OK; a retained one gets PLUMB_ERROR_WOULD_BLOCK. */
+int pl_link_send(struct plumb *stack, struct pl_neighbour *neighbour, struct plumb_packet *packet);
+
+/* Sends to everyone on the link. */
+int pl_link_broadcast(struct plumb_netif *netif, struct plumb_packet *packet);
+
+/* Writes the Ethernet header and gives the frame to the driver. */
+int pl_ethernet_output(struct plumb_netif *netif, const struct plumb_ethernet_address *to,
+                       plumb_be16 type, struct plumb_packet *packet);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The one place where it is decided what may be loaded from a network header.
+ *
+ * Every header structure names its 32-bit fields pl_net32. With network headers
+ * on a word that is one load; without, the same structure is packed to halfwords
+ * and each such field costs two loads and an or on a strict target, at every
+ * even placement. Nothing is moved in either case. ARP is the exception: its
+ * addresses are misaligned wherever it lies, and always plumb_be32_half.
+ */
+#ifndef PL_ALIGNMENT_H
+#define PL_ALIGNMENT_H
+
+#include <plumb/byteorder.h>
+#include <plumb/netif.h>
+#include <plumb_config.h>
+
+#ifdef CONFIG_PLUMB_NETWORK_HEADER_ALIGNED
+typedef plumb_be32 pl_net32;
+#else
+typedef plumb_be32_half pl_net32;
+#endif
+
+static inline plumb_be32 pl_net32_get(pl_net32 field) {
+    plumb_be32 value = {field.be};
+    return value;
+}
+
+static inline pl_net32 pl_net32_put(plumb_be32 value) {
+    pl_net32 field = {value.be};
+    return field;
+}
+
+/* May an interface whose frames land like this be attached to this build? */
+static inline bool pl_landing_fits(enum plumb_landing landing) {
+#ifdef CONFIG_PLUMB_NETWORK_HEADER_ALIGNED
+    return landing == PLUMB_LANDING_OFFSET;
+#else
+    (void)landing;
+    return true;
+#endif
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Pools and packets; what holds is said in plumb/packet.h.
+ */
+#include <plumb/error.h>
+#include <plumb/packet.h>
+
+#include "bytes/bytes.h"
+#include "packet/packet.h"
+
+int plumb_pool_create(struct plumb_pool *pool, struct plumb_packet *descriptors, void *memory,
+                      uint16_t count, uint16_t capacity, const struct plumb_dma *dma) {
+    uint8_t *buffer = memory;
+
+    if (!count || (memory == NULL) != (capacity == 0))
+        return PLUMB_ERROR_INVALID;
+    if (((uintptr_t)memory | capacity) % PLUMB_DMA_LINE)
+        return PLUMB_ERROR_INVALID;
+    pl_zero(pool, sizeof *pool);
+    pool->dma = dma;
+    pool->capacity = capacity;
+    pool->count = pool->free_count = pool->low_water = count;
+    for (uint16_t i = count; i--;) {
+        struct plumb_packet *packet = &descriptors[i];
+        pl_zero(packet, sizeof *packet);
+        packet->pool = pool;
+        packet->owner.memory = memory ? buffer + (size_t)i * capacity : NULL;
+        packet->next = pool->free;
+        pool->free = packet;
+    }
+    return PLUMB_OK;
+}
+
+struct plumb_packet *plumb_packet_take(struct plumb_pool *pool, uint16_t headroom) {
+    struct plumb_packet *packet = pool->free;
+
+    if (!packet)
+        return NULL;
+    pool->free = packet->next;
+    if (--pool->free_count < pool->low_water)
+        pool->low_water = pool->free_count;
+    packet->next = NULL;
+    packet->more = NULL;
+    packet->data = packet->owner.memory + headroom;
+    packet->length = 0;
+    packet->total = 0;
+    packet->references = 1;
+    packet->flags = 0;
+    return packet;
+}
+
+void pl_reference_put(struct plumb_reference *reference) {
+    if (--reference->references == 0)
+        reference->release(reference);
+}
+
+void plumb_fragment_put(struct plumb_packet *fragment) {
+    struct plumb_pool *pool = fragment->pool;
+
+    if (--fragment->references)
+        return;
+    struct plumb_reference *reference = pool->capacity ? NULL : fragment->owner.reference;
+    fragment->next = pool->free;
+    pool->free = fragment;
+    pool->free_count++;
+    if (reference) {
+        fragment->owner.reference = NULL;
+        pl_reference_put(reference);
+    }
+}
+
+void plumb_packet_hold(struct plumb_packet *packet) {
+    for (; packet; packet = packet->more)
+        packet->references++;
+}
+
+void plumb_packet_put(struct plumb_packet *packet) {
+    while (packet) {
+        struct plumb_packet *more = packet->more;
+        plumb_fragment_put(packet);
+        packet = more;
+    }
+}
+
+void pl_queue_put(struct plumb_packet *queue) {
+    while (queue) {
+        struct plumb_packet *next = queue->next;
+        plumb_packet_put(queue);
+        queue = next;
+    }
+}
+
+size_t plumb_packet_copy_out(const struct plumb_packet *packet, size_t offset, void *to,
+                             size_t length) {
+    uint8_t *out = to;
+    size_t copied = 0;
+
+    for (; packet && copied < length; packet = packet->more) {
+        if (offset >= packet->length) {
+            offset -= packet->length;
+            continue;
+        }
+        size_t part = packet->length - offset;
+        if (part > length - copied)
+            part = length - copied;
+        pl_copy(out + copied, packet->data + offset, part);
+        copied += part;
+        offset = 0;
+    }
+    return copied;
+}
+
+void plumb_packet_trim_front(struct plumb_packet *packet, size_t count) {
+    packet->total = (uint16_t)(packet->total - count);
+    if (count <= packet->length) {
+        packet->data += count;
+        packet->length = (uint16_t)(packet->length - count);
+        return;
+    }
+    count -= packet->length;
+    packet->data += packet->length;
+    packet->length = 0;
+    while (packet->more && count >= packet->more->length) {
+        struct plumb_packet *emptied = packet->more;
+        count -= emptied->length;
+        packet->more = emptied->more;
+        plumb_fragment_put(emptied);
+    }
+    if (count) {
+        packet->more->data += count;
+        packet->more->length = (uint16_t)(packet->more->length - count);
+    }
+}
+
+void plumb_packet_trim_to(struct plumb_packet *packet, size_t length) {
+    packet->total = (uint16_t)length;
+    while (length > packet->length) {
+        length -= packet->length;
+        packet = packet->more;
+    }
+    packet->length = (uint16_t)length;
+    plumb_packet_put(packet->more);
+    packet->more = NULL;
+}
+
+uint32_t pl_packet_sum(const struct plumb_packet *packet) {
+    uint32_t sum = pl_sum(packet->data, packet->length);
+    size_t length = packet->length;
+
+    for (packet = packet->more; packet; packet = packet->more) {
+        sum = pl_sum_append(sum, length, pl_sum(packet->data, packet->length));
+        length += packet->length;
+    }
+    return sum;
+}
+
+uint32_t pl_packet_copy_sum(const struct plumb_packet *packet, size_t offset, void *to) {
+    uint8_t *out = to;
+    uint32_t sum = 0;
+    size_t length = 0;
+
+    for (; packet; packet = packet->more) {
+        size_t skip = offset < packet->length ? offset : packet->length;
+        size_t part = packet->length - skip;
+        offset -= skip;
+        sum = pl_sum_append(sum, length, pl_copy_sum(out + length, packet->data + skip, part));
+        length += part;
+    }
+    return sum;
+}

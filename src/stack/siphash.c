@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * SipHash-2-4 (Aumasson and Bernstein, 2012) of a message of 16 bytes, and the
+ * instance's generator of random numbers, which is seeded through it.
+ */
+#include "stack/stack.h"
+
+static uint64_t rotate(uint64_t x, unsigned bits) {
+    return x << bits | x >> (64 - bits);
+}
+
+static void round_of(uint64_t v[4]) {
+    v[0] += v[1];
+    v[1] = rotate(v[1], 13) ^ v[0];
+    v[0] = rotate(v[0], 32);
+    v[2] += v[3];
+    v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] += v[3];
+    v[3] = rotate(v[3], 21) ^ v[0];
+    v[2] += v[1];
+    v[1] = rotate(v[1], 17) ^ v[2];
+    v[2] = rotate(v[2], 32);
+}
+
+static void absorb(uint64_t v[4], uint64_t word) {
+    v[3] ^= word;
+    round_of(v);
+    round_of(v);
+    v[0] ^= word;
+}
+
+uint64_t pl_keyed_hash(const struct plumb *stack, uint64_t first, uint64_t second) {
+    const uint64_t *key = stack->options.seed;
+    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575U, key[1] ^ 0x646f72616e646f6dU,
+                     key[0] ^ 0x6c7967656e657261U, key[1] ^ 0x7465646279746573U};
+
+    absorb(v, first);
+    absorb(v, second);
+    absorb(v, (uint64_t)16 << 56);
+    v[2] ^= 0xff;
+    for (unsigned i = 0; i < 4; i++)
+        round_of(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* xorshift128+ (Vigna, 2017), never seeded with zero. */
+uint32_t plumb_random(struct plumb *stack) {
+    uint64_t x = stack->random[0];
+    const uint64_t y = stack->random[1];
+
+    stack->random[0] = y;
+    x ^= x << 23;
+    stack->random[1] = x ^ y ^ (x >> 18) ^ (y >> 5);
+    return (uint32_t)((stack->random[1] + y) >> 32);
+}

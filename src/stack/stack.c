@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Creation of an instance, its interfaces, and the poll.
+ */
+#include "stack/stack.h"
+
+#include "bytes/bytes.h"
+#include "packet/alignment.h"
+
+static size_t round_up(size_t size) {
+    return (size + 7) & ~(size_t)7;
+}
+
+static void seed_random(struct plumb *stack) {
+    stack->random[0] = pl_keyed_hash(stack, 0, 1) | 1;
+    stack->random[1] = pl_keyed_hash(stack, 0, 2);
+}
+
+int plumb_create(struct plumb **out, void *memory, size_t size,
+                 const struct plumb_options *options) {
+    uint8_t *place = memory;
+    size_t needed = round_up(sizeof(struct plumb));
+
+    if (!memory || (uintptr_t)memory % 8 || !options->segments || !options->headers)
+        return PLUMB_ERROR_INVALID;
+    for (unsigned i = 0; i < pl_layer_count; i++)
+        needed += round_up(pl_layers[i]->state_size);
+    if (size < needed)
+        return PLUMB_ERROR_NO_MEMORY;
+    pl_zero(memory, needed);
+    struct plumb *stack = memory;
+    stack->options = *options;
+    seed_random(stack);
+    place += round_up(sizeof(struct plumb));
+    for (unsigned i = 0; i < pl_layer_count; i++) {
+        stack->states[i] = place;
+        place += round_up(pl_layers[i]->state_size);
+    }
+    for (unsigned i = 0; i < pl_layer_count; i++)
+        if (pl_layers[i]->create)
+            pl_layers[i]->create(stack, stack->states[i]);
+    *out = stack;
+    return PLUMB_OK;
+}
+
+void plumb_destroy(struct plumb *stack) {
+    for (unsigned i = pl_layer_count; i--;)
+        if (pl_layers[i]->destroy)
+            pl_layers[i]->destroy(stack, stack->states[i]);
+    while (stack->netifs)
+        plumb_netif_detach(stack->netifs);
+}
+
+void *pl_layer_state(const struct plumb *stack, const struct pl_layer *layer) {
+    unsigned i = 0;
+
+    while (pl_layers[i] != layer)
+        i++;
+    return stack->states[i];
+}
+
+static void flush_interfaces(struct plumb *stack) {
+    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
+        if (netif->driver->flush)
+            netif->driver->flush(netif);
+}
+
+static void settle_layers(struct plumb *stack) {
+    for (unsigned i = 0; i < pl_layer_count; i++)
+        if (pl_layers[i]->settle)
+            pl_layers[i]->settle(stack, stack->states[i]);
+    flush_interfaces(stack);
+}
+
+void pl_settle(struct plumb *stack) {
+    if (stack->polling)
+        return;
+    stack->polling = true;
+    settle_layers(stack);
+    stack->polling = false;
+}
+
+static void run_timers(struct plumb *stack) {
+    struct plumb_timer *due;
+
+    pl_wheel_turn(&stack->wheel, stack->now_ms, &due);
+    while (due) {
+        struct plumb_timer *timer = due;
+        plumb_timer_stop(timer);
+        timer->handler(stack, timer);
+    }
+}
+
+/* Whole milliseconds since the present one began; more than fit are left to the
+ * next round. Divides 32 bits, which a compiler does by multiplying. */
+static uint32_t milliseconds_behind(const struct plumb *stack) {
+    uint64_t behind = stack->now_us - stack->tick_us;
+
+    return (behind > UINT32_MAX ? UINT32_MAX : (uint32_t)behind) / 1000;
+}
+
+/* Moves the millisecond clock to now_us, from one time at which the wheel must
+ * turn to the next. */
+static void advance(struct plumb *stack, uint64_t now_us) {
+    uint32_t behind;
+
+    stack->now_us = now_us;
+    while ((behind = milliseconds_behind(stack)) > 0) {
+        uint32_t step = pl_wheel_distance(&stack->wheel, stack->now_ms);
+        bool turn = step <= behind;
+        if (!turn)
+            step = behind;
+        stack->now_ms += step;
+        stack->tick_us += (uint64_t)step * 1000;
+        if (turn)
+            run_timers(stack);
+    }
+}
+
+static uint64_t next_deadline(const struct plumb *stack) {
+    uint32_t distance = pl_wheel_distance(&stack->wheel, stack->now_ms);
+    uint64_t next = PLUMB_NEVER;
+
+    if (distance != UINT32_MAX)
+        next = stack->tick_us + (uint64_t)distance * 1000;
+    for (const struct plumb_netif *netif = stack->netifs; netif; netif = netif->next) {
+        if (!netif->driver->deadline)
+            continue;
+        uint64_t deadline = netif->driver->deadline(netif);
+        if (deadline < next)
+            next = deadline;
+    }
+    return next;
+}
+
+uint64_t plumb_poll(struct plumb *stack, uint64_t now_us) {
+    bool more = false;
+
+    stack->polling = true;
+    advance(stack, now_us);
+    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
+        if (netif->driver->poll(netif, now_us, CONFIG_PLUMB_POLL_BUDGET) >=
+            CONFIG_PLUMB_POLL_BUDGET)
+            more = true;
+    settle_layers(stack);
+    stack->polling = false;
+    return more ? now_us : next_deadline(stack);
+}
+
+uint64_t plumb_now_us(const struct plumb *stack) {
+    return stack->now_us;
+}
+
+void pl_drop(struct plumb *stack, enum plumb_counter counter, struct plumb_packet *packet) {
+    pl_count(stack, counter);
+    plumb_packet_put(packet);
+}
+
+int plumb_netif_attach(struct plumb *stack, struct plumb_netif *netif) {
+    if (netif->stack || netif->mtu < 68 || netif->mtu > 9000)
+        return PLUMB_ERROR_INVALID;
+    if (!pl_landing_fits(netif->landing))
+        return PLUMB_ERROR_ALIGNMENT;
+    netif->stack = stack;
+    netif->input = pl_interface_input;
+    int result = netif->driver->start(netif);
+    if (result != PLUMB_OK) {
+        netif->stack = NULL;
+        return result;
+    }
+    netif->next = stack->netifs;
+    stack->netifs = netif;
+    return PLUMB_OK;
+}
+
+void plumb_netif_detach(struct plumb_netif *netif) {
+    struct plumb *stack = netif->stack;
+    struct plumb_netif **link = &stack->netifs;
+    plumb_ipv4 old = netif->ipv4;
+
+    netif->ipv4 = PLUMB_IPV4_ANY;
+    pl_readdress(stack, netif, old);
+    while (*link != netif)
+        link = &(*link)->next;
+    *link = netif->next;
+    netif->driver->stop(netif);
+    netif->stack = NULL;
+}
+
+void pl_readdress(struct plumb *stack, struct plumb_netif *netif, plumb_ipv4 old) {
+    for (unsigned i = 0; i < pl_layer_count; i++)
+        if (pl_layers[i]->readdressed)
+            pl_layers[i]->readdressed(stack, stack->states[i], netif, old);
+}
+
+void plumb_netif_observe(struct plumb_netif *netif, plumb_netif_observer *observer, void *context) {
+    netif->observer = observer;
+    netif->observer_context = context;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The instance: time, timers, counters, random numbers, interfaces, and the
+ * states of the layers above, whose contents nothing here knows.
+ *
+ * A layer is a const record. Which layers there are, in which order, is said
+ * by the table pl_layers, which src/plumb.c defines above all of them.
+ */
+#ifndef PL_STACK_H
+#define PL_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <plumb/counters.h>
+#include <plumb/error.h>
+#include <plumb/netif.h>
+#include <plumb/stack.h>
+
+#include "stack/wheel.h"
+
+#define PL_LAYERS_MOST 4
+
+struct pl_layer {
+    uint16_t state_size; /* bytes of its state, zeroed at creation */
+    void (*create)(struct plumb *stack, void *state);
+    /* Puts every packet it holds. */
+    void (*destroy)(struct plumb *stack, void *state);
+    /* After the frames of a poll, or after a call by the user: events for the
+     * user, acknowledgements and sends. Or null. */
+    void (*settle)(struct plumb *stack, void *state);
+    /* An interface goes, or its address changes from `old`. Or null. */
+    void (*readdressed)(struct plumb *stack, void *state, struct plumb_netif *netif,
+                        plumb_ipv4 old);
+};
+
+extern const struct pl_layer *const pl_layers[];
+extern const uint8_t pl_layer_count;
+
+/* What an interface calls with each frame: the lowest layer's input, named by
+ * the same table. */
+void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet);
+
+struct plumb {
+    uint64_t now_us;
+    uint64_t tick_us; /* when the present millisecond began */
+    uint32_t now_ms;
+    bool polling; /* inside plumb_poll(): sends are settled at its end */
+    struct pl_wheel wheel;
+    struct plumb_netif *netifs;
+    struct plumb_options options;
+    uint64_t random[2];
+    void *states[PL_LAYERS_MOST];
+    uint32_t counters[PLUMB_COUNTER_COUNT];
+};
+
+static inline void pl_count(struct plumb *stack, enum plumb_counter counter) {
+    stack->counters[counter]++;
+}
+
+/* Counts a drop and puts the packet. */
+void pl_drop(struct plumb *stack, enum plumb_counter counter, struct plumb_packet *packet);
+
+/* The state of a layer; for calls from outside, not for the data path. */
+void *pl_layer_state(const struct plumb *stack, const struct pl_layer *layer);
+
+/* Calls every layer's settle and flushes the interfaces, unless a poll is under
+ * way that will do so by itself. */
+void pl_settle(struct plumb *stack);
+
+/* Tells every layer of a changed address. */
+void pl_readdress(struct plumb *stack, struct plumb_netif *netif, plumb_ipv4 old);
+
+/* SipHash-2-4 of two words under the instance's seed (RFC 6528 section 3). */
+uint64_t pl_keyed_hash(const struct plumb *stack, uint64_t first, uint64_t second);
+
+#endif
