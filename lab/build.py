@@ -33,12 +33,18 @@ def preset(name: str, targets: tuple[str, ...] = ()) -> Path:
 def firmware(name: str, app: str) -> Path:
     """Builds a preset and returns the program of one application."""
     folder = preset(name)
-    for pattern in (f"boards/*/{app}.elf", f"boards/*/{app}"):
-        found = [path for path in sorted(folder.glob(pattern)) if path.is_file()]
-        if found:
-            return found[0]
-    known = sorted({path.stem for path in folder.glob("boards/*/*.map")})
+    for path in (folder / f"{app}.elf", folder / f"boards/linux/plumb_{app}"):
+        if path.is_file():
+            return path
+    known = applications(folder)
     raise LabError(f"{name} has no application {app!r}; there are: {', '.join(known) or 'none'}")
+
+
+def applications(folder: Path) -> list[str]:
+    """The applications that a build folder holds programs of."""
+    programs = [path.name for path in folder.glob("boards/linux/plumb_*") if path.is_file()]
+    firmware_files = [path.stem for path in folder.glob("*.elf")]
+    return sorted(firmware_files + [name.removeprefix("plumb_") for name in programs])
 
 
 def plugin() -> Path:

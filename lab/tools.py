@@ -26,6 +26,11 @@ class Tool:
     needed_by: frozenset[str]
     version: tuple[str, ...] = ("--version",)
 
+    @property
+    def label(self) -> str:
+        """What a user knows it as."""
+        return self.package if self.name.startswith("/") else self.name
+
     def path(self) -> Path | None:
         """Where it is, or None."""
         if self.name.startswith("/"):
@@ -48,7 +53,7 @@ class Tool:
 
 def clang_runtime() -> str:
     """The file by which clang's sanitizers are known to be installed."""
-    pattern = "lib/clang/14*/lib/linux/libclang_rt.asan-*.a"
+    pattern = "lib/clang/14*/lib/linux/libclang_rt.asan-x86_64.a"
     found = sorted(Path("/usr/lib/llvm-14").glob(pattern))
     return str(found[0]) if found else "/usr/lib/llvm-14/lib/clang/14/lib/linux/libclang_rt.asan.a"
 
@@ -130,7 +135,7 @@ def ensure(command: str) -> None:
         raise MissingTool(f"could not install what is missing (is there a network?):\n{line}")
     still = missing(command)
     if still:
-        names = ", ".join(tool.name for tool in still)
+        names = ", ".join(tool.label for tool in still)
         raise MissingTool(f"installed, and still not found: {names}")
 
 

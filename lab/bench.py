@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`./plumb bench`: builds, boots, measures, prints, records."""
+
+import json
+import re
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console as Terminal
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from . import build, connections, goals, measure, records, report, sizes, tools
+from .board import Board, Kind, Setup, kind_of
+from .elf import Program
+from .errors import LabError
+from .iperf import PORT
+from .network import Network, TapNetwork, UserNetwork, enter_namespace
+from .paths import BUILD, OUT, ROOT
+from .profile import Profile
+from .records import Record
+
+CONNECTIONS = 1000
+QUICK_REPEATS = 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    board: str = "zynq"
+    tap: bool = False
+    repeat: int = 5
+    out: Path | None = None
+    pcap: Path | None = None
+    opt: str = "O2"
+    record: bool = False
+
+
+class Bench:
+    """One run."""
+
+    def __init__(self, options: Options, terminal: Terminal) -> None:
+        self.options = options
+        self.terminal = terminal
+        self.kind: Kind = kind_of(options.board)
+        if options.opt not in self.kind.presets:
+            known = ", ".join(self.kind.presets)
+            raise LabError(f"{self.kind.name} is not built with {options.opt!r}, but: {known}")
+        self.out = options.out or OUT / time.strftime("%Y%m%d-%H%M%S")
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.samples: list[measure.Sample] = []
+        self.records: list[Record] = []
+
+    def run(self) -> int:
+        """Everything; the exit status."""
+        self.uses_tap = self.options.tap or not self.kind.is_emulated
+        if self.uses_tap:
+            enter_namespace()
+        columns = (TextColumn("{task.description:32}"), BarColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=self.terminal, transient=True) as self.progress:
+            steps = self.options.repeat * len(measure.CASES) * (1 if self.kind.is_emulated else 2)
+            self.task = self.progress.add_task("building", total=steps + CONNECTIONS / 50 + 2)
+            self._build()
+            self._measure()
+            self._measure_sizes()
+        return self._finish()
+
+    def _step(self, what: str, amount: float = 1) -> None:
+        self.progress.update(self.task, description=what, advance=amount)
+
+    # ---- building ----
+
+    def _build(self) -> None:
+        preset = self.kind.presets[self.options.opt]
+        self.firmware = build.firmware(preset, "iperf")
+        self.folder = BUILD / preset
+        self._step("building -Os")
+        if "Os" in self.kind.presets:
+            self.small = build.firmware(self.kind.presets["Os"], "iperf")
+        self.tools = self._describe_tools()
+
+    def _describe_tools(self) -> dict[str, str]:
+        compiler, flags = build.compiler_and_flags(self.folder)
+        emulator = "qemu-system-arm" if self.kind.is_emulated else "qemu-x86_64"
+        version = tools.first_version(tools.output_of([emulator, "--version"]))
+        described = {
+            "emulator": f"{emulator} {version}" + (", one instruction per 16 ns" if self.kind.is_emulated else " (counts only)"),
+            "compiler": compiler,
+            "flags": flags,
+            "client": tools.output_of(["iperf", "-v"]).partition(" (")[0].replace(" version", ""),
+            "commit": tools.output_of(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"]).strip(),
+            "network": "tap" if self.uses_tap else "user",
+        }
+        if tools.output_of(["git", "-C", str(ROOT), "status", "--porcelain", "-uno"]).strip():
+            described["commit"] += "+changes"
+        return described
+
+    # ---- measuring ----
+
+    def _network(self) -> Network:
+        return TapNetwork() if self.uses_tap else UserNetwork((PORT,))
+
+    def _measure(self) -> None:
+        self.network = self._network()
+        try:
+            if self.kind.is_emulated:
+                self._boot(is_counted=True, with_connections=True)
+            else:
+                self._boot(is_counted=False, with_connections=True)
+                self._boot(is_counted=True, with_connections=False)
+        finally:
+            self.network.close()
+        self._record_samples()
+
+    def _boot(self, is_counted: bool, with_connections: bool) -> None:
+        profile = Profile(self.firmware, self.out / "counter") if is_counted else None
+        setup = Setup(
+            self.firmware,
+            self.network,
+            plugin=profile.option() if profile else "",
+            pcap=self.options.pcap.resolve() if self.options.pcap and with_connections else None,
+        )
+        self._step("booting", 0)
+        with Board(self.kind, setup) as board:
+            board.wait_ready()
+            self.samples += measure.series(
+                board, self.network, self.options.repeat, profile, self._step
+            )
+            self._count_lost(board)
+            if with_connections:
+                self._connect(board)
+
+    def _count_lost(self, board: Board) -> None:
+        value = float(measure.lost_buffers(board))
+        if not any(r.metric == "lost_buffers" for r in self.records):
+            self.records.append(self._one("throughput", "all", "lost_buffers", value))
+
+    def _connect(self, board: Board) -> None:
+        self._step(f"{CONNECTIONS} connections", 0)
+        value = connections.run(
+            board, self.network, CONNECTIONS, lambda: self._step(f"{CONNECTIONS} connections", 1 / 50)
+        )
+        self.records.append(self._one("connections", "tcp", "connections", float(value)))
+
+    def _one(self, experiment: str, case: str, metric: str, value: float, unit: str = "") -> Record:
+        return Record(experiment, self.kind.name, case, metric, value, unit, tools=self.tools)
+
+    def _record_samples(self) -> None:
+        plain = [s for s in self.samples if s.counted is None]
+        counted = [s for s in self.samples if s.counted is not None]
+        made = measure.records(plain or counted, self.kind, self.network, self.tools)
+        if plain:
+            names = {(r.case, r.metric) for r in made}
+            more = measure.records(counted, self.kind, self.network, self.tools)
+            made += [r for r in more if (r.case, r.metric) not in names]
+        self.records = made + self.records
+
+    def _measure_sizes(self) -> None:
+        if "Os" not in self.kind.presets:
+            return
+        self._step("sizes")
+        found = sizes.parse(self.small.with_suffix(".map").read_text())
+        whole = sizes.total(found)
+        small = {**self.tools, "flags": build.compiler_and_flags(BUILD / self.kind.presets["Os"])[1]}
+        for folder, size in {**found, "total": whole}.items():
+            for kind, value in asdict(size).items():
+                self.records.append(
+                    Record("size", self.kind.name, folder, f"{kind}_bytes", value, "B", tools=small)
+                )
+        ram = whole.data + whole.bss
+        self.records.append(Record("size", self.kind.name, "total", "ram_bytes", ram, "B", tools=small))
+
+    # ---- the end ----
+
+    def _finish(self) -> int:
+        verdicts = goals.judge(
+            self.records, self.kind.name, self.options.opt, connections_of(self.folder)
+        )
+        self.records += goals.as_records(verdicts, self.kind.name, self.tools)
+        records.write(self.out / "results.jsonl", self.records)
+        self._write_profile()
+        self._show(verdicts)
+        return 0 if all(verdict.is_met for verdict in verdicts) else 1
+
+    def _write_profile(self) -> None:
+        with (self.out / "profile.jsonl").open("w") as file:
+            for sample in self.samples:
+                if sample.counted is not None:
+                    about = {"board": self.kind.name, "case": sample.case}
+                    transfer = {"transfer": asdict(sample.board)}
+                    file.write(json.dumps({**about, **transfer, **asdict(sample.counted)}) + "\n")
+
+    def _show(self, verdicts: list[goals.Verdict]) -> None:
+        network = "TAP" if self.uses_tap else "user-mode network"
+        head = report.header(self.tools, self.kind.name, network, self.options.repeat)
+        tables = [
+            report.throughput_table(self.records),
+            report.size_table(self.records),
+            report.goal_table(verdicts),
+        ]
+        note = report.CLOCKS if self.kind.is_emulated else report.HOST_CLOCK
+        report.show(self.terminal, head, tables, note)
+        self._show_culprits()
+        self.terminal.print(f"records: {self.out / 'results.jsonl'}", soft_wrap=True)
+        if self.options.record:
+            command = f"./plumb bench --board {self.kind.name} --record"
+            report.write_markdown(ROOT / "docs/results.md", head, tables, note, command)
+
+    def _show_culprits(self) -> None:
+        program = Program(self.firmware)
+        culprits = {c["pc"] for s in self.samples if s.counted for c in s.counted.culprits}
+        for pc in sorted(culprits):
+            self.terminal.print(f"misaligned access at {pc:#010x}  {program.place(pc)}")
+
+
+def connections_of(folder: Path) -> int:
+    """How many TCP connections a build holds at once."""
+    text = (folder / "config/plumb_config.h").read_text()
+    match = re.search(r"CONFIG_PLUMB_TCP_CONNECTIONS (\d+)", text)
+    if not match:
+        raise LabError(f"{folder}/config/plumb_config.h does not say how many connections")
+    return int(match.group(1))
+
+
+def run(options: Options) -> int:
+    """Runs the bench; the exit status."""
+    return Bench(options, Terminal()).run()

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Boots a board through labgrid, follows its console, says what went wrong with it."""
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pexpect import TIMEOUT
+
+from .console import Console
+from .elf import Program
+from .errors import BoardError, LabError
+from .network import BOARD_ADDRESS, HOST_ADDRESS, NETMASK, Network
+from .paths import LAB
+
+READY_LIMIT_S = 20.0
+LAST_WORDS_S = 1.5
+
+BOOT_ADDRESS = 0x00100000
+BOOT_MAGIC = 0x504C4D42
+BOOT_VERSION = 1
+BOOT_STATIC_ADDRESS = 1
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the lab has to know of a board beforehand."""
+
+    name: str
+    presets: dict[str, str]
+    ns_per_instruction: int | None
+    is_emulated: bool
+
+
+KINDS = {
+    "zynq": Kind("zynq", {"O2": "zynq", "Os": "zynq-os"}, 16, True),
+    "linux": Kind("linux", {"O2": "linux"}, None, False),
+}
+
+
+def kind_of(name: str) -> Kind:
+    """A board by its name."""
+    if name not in KINDS:
+        raise LabError(f"there is no board {name!r}; there are: {', '.join(KINDS)}")
+    return KINDS[name]
+
+
+@dataclass
+class Setup:
+    """How to boot: everything but the board itself."""
+
+    firmware: Path
+    network: Network
+    plugin: str = ""  # as the emulator's -plugin option takes it
+    pcap: Path | None = None
+    keep_own_clock: bool = True  # one instruction lasts as long as any other, exactly
+    on_line: Callable[[str], None] = field(default=lambda line: None)
+
+
+def address_word(text: str) -> int:
+    """An IPv4 address as the little-endian word whose bytes lie in network order."""
+    return int.from_bytes(bytes(int(part) for part in text.split(".")), "little")
+
+
+def boot_words(is_static: bool) -> list[int]:
+    """What the lab leaves in memory for the firmware to find."""
+    seed = os.urandom(16)
+    return [
+        BOOT_MAGIC,
+        BOOT_VERSION,
+        *(int.from_bytes(seed[i : i + 4], "little") for i in range(0, 16, 4)),
+        BOOT_STATIC_ADDRESS if is_static else 0,
+        address_word(BOARD_ADDRESS),
+        address_word(NETMASK),
+        address_word(HOST_ADDRESS),
+    ]
+
+
+class Board:
+    """A board that runs; leave the context and it is off."""
+
+    def __init__(self, kind: Kind, setup: Setup) -> None:
+        self.kind = kind
+        self.setup = setup
+        self.console = Console()
+        self.program = Program(setup.firmware)
+        self.has_ended = False
+        self._target = None
+        self._driver = None
+        self._log = tempfile.NamedTemporaryFile(prefix="plumb-emulator-", suffix=".log")
+
+    def __enter__(self) -> "Board":
+        try:
+            self._start()
+        except BaseException:
+            self.off()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.off()
+
+    def _start(self) -> None:
+        # Slow to import, and of no use to commands that boot nothing.
+        from labgrid import Environment
+
+        from . import drivers  # noqa: F401 - registers them
+
+        variables = {
+            "LG_FIRMWARE": str(self.setup.firmware),
+            "LG_NIC": self.setup.network.nic(),
+            "LG_ARGUMENTS": shlex.join(self._arguments()),
+            "LG_LOG": self._log.name,
+        }
+        os.environ.update(variables)
+        environment = Environment(str(LAB / f"boards/{self.kind.name}.yaml"))
+        self._target = environment.get_target("main")
+        self._driver = self._target.get_driver("ConsoleProtocol")
+        try:
+            self._driver.on()
+        except Exception as problem:
+            raise self._failure(f"did not start ({problem})") from problem
+
+    def _arguments(self) -> list[str]:
+        return self._emulator_arguments() if self.kind.is_emulated else self._program_arguments()
+
+    def _emulator_arguments(self) -> list[str]:
+        words = ["-no-reboot"]
+        for index, word in enumerate(boot_words(self.setup.network.is_static)):
+            address = BOOT_ADDRESS + 4 * index
+            words += ["-device", f"loader,addr={address:#x},data={word:#x},data-len=4"]
+        if self.setup.keep_own_clock:
+            words += ["-icount", "shift=4"]
+        if self.setup.plugin:
+            words += ["-plugin", self.setup.plugin]
+        if self.setup.pcap:
+            words += ["-object", f"filter-dump,id=dump,netdev=net0,file={self.setup.pcap}"]
+        return words
+
+    def _program_arguments(self) -> list[str]:
+        words = ["qemu-x86_64", "-plugin", self.setup.plugin] if self.setup.plugin else []
+        words += [str(self.setup.firmware), "--tap", self.setup.network.name]
+        words += ["--address", BOARD_ADDRESS, "--netmask", NETMASK, "--gateway", HOST_ADDRESS]
+        if self.setup.pcap:
+            words += ["--pcap", str(self.setup.pcap)]
+        return words
+
+    def off(self) -> None:
+        """Switches the board off; may be called twice."""
+        if self._driver is not None:
+            self._driver.off()
+        if self._target is not None:
+            self._target.cleanup()
+        self._driver = self._target = None
+
+    # ---- the console ----
+
+    def pump(self, wait_s: float) -> bool:
+        """Takes in what the console says within a time; False if it said nothing."""
+        if self.has_ended:
+            return False
+        try:
+            data = self._driver.read(size=4096, timeout=wait_s, max_size=4096)
+        except TIMEOUT:
+            return False
+        except OSError:
+            data = b""
+        self.has_ended = not data
+        for line in self.console.feed(data):
+            self.setup.on_line(line)
+        return bool(data)
+
+    def check(self) -> None:
+        """Raises if the board has faulted or is gone."""
+        if self.console.fault or self.console.panic:
+            self._hear_out()
+            raise self._failure(self._fault_text())
+        if self.has_ended:
+            raise self._failure("ended by itself")
+
+    def wait(self, is_done: Callable[[], bool], limit_s: float, what: str) -> None:
+        """Follows the console until something is so; raises if it does not come about."""
+        deadline = time.monotonic() + limit_s
+        while not is_done():
+            self.check()
+            if time.monotonic() > deadline:
+                raise self._failure(f"{what} within {limit_s:g} s", self._where_it_is())
+            self.pump(0.05)
+        while self.pump(0):
+            pass
+
+    def wait_ready(self, limit_s: float = READY_LIMIT_S) -> None:
+        """Waits for the board to know its address."""
+        self.wait(lambda: bool(self.console.address), limit_s, "did not come up")
+
+    def follow(self, process: subprocess.Popen, limit_s: float, what: str) -> None:
+        """Follows the console until a client has ended."""
+        try:
+            self.wait(lambda: process.poll() is not None, limit_s, f"hangs: no end of {what}")
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+    def _hear_out(self) -> None:
+        deadline = time.monotonic() + LAST_WORDS_S
+        while time.monotonic() < deadline and not self.has_ended:
+            self.pump(0.1)
+
+    # ---- what went wrong ----
+
+    def _fault_text(self) -> str:
+        fault = self.console.fault
+        if fault is None:
+            return f"panic: {self.console.panic}"
+        text = f"fault: {fault.kind}"
+        values = fault.values
+        if "address" in values:
+            text += f" at address {values['address']:#010x}"
+        for name in ("pc", "lr"):
+            if name in values:
+                text += f"\n  {name:<3} {values[name]:#010x}  {self.program.place(values[name])}"
+        others = [n for n in values if n not in ("address", "pc", "lr")]
+        for start in range(0, len(others), 6):
+            row = others[start : start + 6]
+            text += "\n  " + " ".join(f"{name}={values[name]:#010x}" for name in row)
+        return text
+
+    def _where_it_is(self) -> str:
+        registers = getattr(self._driver, "registers", lambda: "")()
+        match = re.search(r"R15=([0-9a-f]{8})", registers)
+        if not match:
+            return ""
+        address = int(match.group(1), 16)
+        return f"\n  it is at pc {address:#010x}  {self.program.place(address)}"
+
+    def _failure(self, what: str, more: str = "") -> BoardError:
+        text = f"board {self.kind.name}: {what}{more}"
+        self._log.seek(0)
+        complaint = self._log.read().decode("utf-8", "replace").strip()
+        if complaint:
+            text += f"\nthe emulator says:\n  {complaint}"
+        last = self.console.last()
+        text += "\nlast lines of the console:" if last else "\nthe console said nothing."
+        return BoardError("\n  | ".join([text, *last]))

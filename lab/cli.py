@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The commands of ./plumb."""
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import tools
+from .errors import LabError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Plumb: a TCP/IP stack, and the lab that measures it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+BoardName = Annotated[str, typer.Option(help="The board: zynq or linux.")]
+Tap = Annotated[bool, typer.Option("--tap", help="A TAP device in a namespace of its own (root).")]
+Pcap = Annotated[Path | None, typer.Option(help="Write every frame to this file.")]
+Opt = Annotated[str, typer.Option(help="The firmware's optimisation: O2 or Os.")]
+
+
+def guarded(command: Callable[..., int]) -> Callable[..., None]:
+    """Makes a command end with the status its outcome asks for."""
+
+    @functools.wraps(command)
+    def wrapper(*arguments: object, **options: object) -> None:
+        try:
+            status = command(*arguments, **options)
+        except LabError as problem:
+            print(f"plumb: {problem}", file=sys.stderr)
+            status = problem.status
+        except KeyboardInterrupt:
+            print("plumb: interrupted", file=sys.stderr)
+            status = INTERRUPTED
+        raise typer.Exit(status)
+
+    return wrapper
+
+
+@app.command()
+@guarded
+def doctor() -> int:
+    """Print each tool, its version, and how to install what is missing."""
+    from rich.console import Console
+
+    from .doctor import run
+
+    return run(Console())
+
+
+@app.command()
+@guarded
+def build(
+    presets: Annotated[list[str] | None, typer.Argument(help="CMake presets.")] = None,
+) -> int:
+    """Build CMake presets (zynq, zynq-os and linux when none is named)."""
+    from . import build as building
+
+    tools.ensure("build")
+    for name in presets or ["zynq", "zynq-os", "linux"]:
+        print(f"{name}: {building.preset(name)}", flush=True)
+    return 0
+
+
+@app.command()
+@guarded
+def bench(
+    board: BoardName = "zynq",
+    tap: Tap = False,
+    repeat: Annotated[int, typer.Option(min=1, help="Repeats of each measurement.")] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="One repeat.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+    pcap: Pcap = None,
+    opt: Opt = "O2",
+    record: Annotated[bool, typer.Option("--record", help="Write docs/results.md.")] = False,
+) -> int:
+    """Build, boot, run iperf against the board, print the table, write the records."""
+    from . import bench as benching
+
+    tools.ensure("bench")
+    repeats = benching.QUICK_REPEATS if quick else repeat
+    return benching.run(benching.Options(board, tap, repeats, out, pcap, opt, record))
+
+
+@app.command()
+@guarded
+def run(
+    application: Annotated[str, typer.Argument(help="A folder of apps/, such as iperf.")],
+    board: BoardName = "zynq",
+    tap: Tap = False,
+    pcap: Pcap = None,
+    opt: Opt = "O2",
+) -> int:
+    """Boot an application, forward its ports, show its console until Ctrl-C."""
+    from . import run as running
+
+    tools.ensure("run")
+    return running.run(running.Options(application, board, tap, pcap, opt), os.getpid())
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@guarded
+def test(
+    context: typer.Context,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit report.")] = None,
+) -> int:
+    """Run every test; further arguments go to pytest."""
+    from .paths import ROOT
+
+    tools.ensure("test")
+    extra = [f"--junit-xml={junit.resolve()}"] if junit else []
+    os.chdir(ROOT)
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "pytest", *extra, *context.args])
+
+
+def main() -> None:
+    """Runs the command line; asked to end, it ends as by Ctrl-C, cleaning up."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGHUP, interrupt)
+    app(prog_name="./plumb")

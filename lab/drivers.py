@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""labgrid drivers: its emulator driver with limits, and one for a program of this host."""
+
+import os
+import select
+import shlex
+import subprocess
+
+import attr
+from labgrid.driver.common import Driver
+from labgrid.driver.consoleexpectmixin import ConsoleExpectMixin
+from labgrid.driver.qemudriver import QEMUDriver
+from labgrid.factory import target_factory
+from labgrid.protocol import ConsoleProtocol, PowerProtocol
+from labgrid.util.qmp import QMPError
+from pexpect import TIMEOUT
+
+START_LIMIT_S = 15
+STOP_LIMIT_S = 3
+
+
+def end(child: subprocess.Popen | None) -> None:
+    """Ends a child, gently first, and waits for it."""
+    if child is None or child.poll() is not None:
+        return
+    child.terminate()
+    try:
+        child.wait(STOP_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+@target_factory.reg_driver
+@attr.s(eq=False)
+class EmulatorDriver(QEMUDriver):
+    """labgrid's driver; every wait has a limit, and the board may end by itself."""
+
+    def on_activate(self):
+        """Also bounds the wait for an emulator that ends before it connects."""
+        super().on_activate()
+        self._socket.settimeout(START_LIMIT_S)
+
+    def off(self):
+        """Ends the emulator whether or not it still answers."""
+        child, self._child, self.status = self._child, None, 0
+        end(child)
+        for pipe in (child.stdin, child.stdout) if child else ():
+            pipe.close()
+
+    def registers(self) -> str:
+        """The processor's registers as the emulator prints them; empty if it cannot."""
+        try:
+            command = {"command-line": "info registers"}
+            return self.monitor_command("human-monitor-command", command)
+        except (QMPError, OSError, ValueError):
+            return ""
+
+
+@target_factory.reg_driver
+@attr.s(eq=False)
+class ProgramDriver(ConsoleExpectMixin, Driver, PowerProtocol, ConsoleProtocol):
+    """A board that is a program here; its standard output and error are the console."""
+
+    command = attr.ib(validator=attr.validators.instance_of(str))
+
+    def __attrs_post_init__(self):
+        super().__attrs_post_init__()
+        self.txdelay = None
+        self.txchunk = None
+        self._child = None
+
+    def on(self):
+        """Starts the program."""
+        self._child = subprocess.Popen(
+            shlex.split(self.command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def off(self):
+        """Ends the program, if it still runs."""
+        child, self._child = self._child, None
+        end(child)
+        if child:
+            child.stdout.close()
+            self.exit_status = child.returncode
+
+    def cycle(self):
+        """Ends it and starts it anew."""
+        self.off()
+        self.on()
+
+    def on_deactivate(self):
+        """Leaves nothing running."""
+        self.off()
+
+    def _read(self, size=1, timeout=10, max_size=None):
+        ready, _, _ = select.select([self._child.stdout], [], [], timeout)
+        if not ready:
+            raise TIMEOUT(f"nothing within {timeout} s")
+        return os.read(self._child.stdout.fileno(), max_size or 4096)
+
+    def _write(self, data):
+        raise OSError("this console takes no input")

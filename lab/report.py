@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Prints a run's records as tables, and writes docs/results.md from them."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from .goals import Verdict
+from .records import Record, find
+
+COLUMNS = (
+    ("Mbit/s", "throughput", 1),
+    ("busy Mbit/s", "throughput_busy", 1),
+    ("idle %", "idle_share", 1),
+    ("iperf Mbit/s", "throughput_client", 1),
+    ("instr/byte", "instructions_per_byte", 3),
+    ("instr/packet", "instructions_per_packet", 0),
+    ("accesses/byte", "touches_per_byte", 3),
+    ("misaligned", "misaligned_accesses", 0),
+    ("segments/ack", "segments_per_ack", 1),
+    ("loss %", "udp_loss", 2),
+    ("jitter ms", "jitter", 3),
+)
+SPREAD_OF = ("throughput", "instructions_per_byte")
+CASE_NAMES = {
+    "tcp_rx": "TCP receive",
+    "tcp_tx": "TCP transmit",
+    "udp_rx": "UDP receive",
+    "udp_tx": "UDP transmit",
+}
+CLOCKS = (
+    "Mbit/s: the payload over the transfer's time by the board's own clock, waiting included; "
+    "median ± interquartile range. busy Mbit/s: the same over the time of the instructions "
+    "that were not idle, at the board's 16 ns each. iperf Mbit/s: by the client's clock, this "
+    "host's; it says how fast the emulator is."
+)
+HOST_CLOCK = (
+    "Mbit/s: the payload over the transfer's time by the stack's clock, which is this host's; "
+    "instructions are counted in a second run, under emulation, of the same program."
+)
+
+Rows = list[list[str]]
+
+
+def _number(record: Record | None, digits: int) -> str:
+    if record is None:
+        return "-"
+    text = f"{record.value:.{digits}f}"
+    if record.metric in SPREAD_OF and record.repeats > 1:
+        text += f" ± {record.spread:.{digits}f}"
+    return text
+
+
+def throughput_table(records: list[Record]) -> tuple[list[str], Rows]:
+    """Head and rows; columns that nobody measured are left out."""
+    columns = [c for c in COLUMNS if any(r.metric == c[1] for r in records)]
+    rows = []
+    for case, name in CASE_NAMES.items():
+        if find(records, "throughput", case):
+            rows.append([name, *(_number(find(records, m, case), d) for _, m, d in columns)])
+    return ["", *(title for title, _, _ in columns)], rows
+
+
+def size_table(records: list[Record]) -> tuple[list[str], Rows]:
+    """Bytes by folder, the total last."""
+    kinds = ("text_bytes", "rodata_bytes", "data_bytes", "bss_bytes")
+    sizes = [r for r in records if r.experiment == "size"]
+    folders = dict.fromkeys(r.case for r in sizes if r.metric == "text_bytes")
+    rows = [[f, *(_number(find(sizes, k, f), 0) for k in kinds)] for f in folders]
+    return ["bytes, -Os", ".text", ".rodata", ".data", ".bss"], rows
+
+
+def goal_table(verdicts: list[Verdict]) -> tuple[list[str], Rows]:
+    """The floors."""
+    rows = [[v.what, "-" if v.value is None else f"{v.value:g}", v.text] for v in verdicts]
+    return ["floor", "measured", ""], rows
+
+
+def header(tools: dict[str, str], board: str, network: str, repeats: int) -> Rows:
+    """What was measured with what."""
+    named = ("emulator", "compiler", "flags", "client", "commit")
+    rows = [["board", f"{board}, {network}"], *([n, tools[n]] for n in named if n in tools)]
+    return [*rows, ["repeats", str(repeats)]]
+
+
+def _rich(title: list[str], rows: Rows) -> Table:
+    table = Table(show_edge=False, pad_edge=False)
+    for index, name in enumerate(title):
+        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=index == 0)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def show(console: Console, head: Rows, tables: list[tuple[list[str], Rows]], note: str) -> None:
+    """Prints everything."""
+    grid = Table.grid(padding=(0, 2))
+    for row in head:
+        grid.add_row(*row)
+    console.print(grid)
+    for title, rows in tables:
+        if rows:
+            console.print()
+            console.print(_rich(title, rows))
+    console.print()
+    console.print(note, style="dim")
+
+
+def _markdown(title: list[str], rows: Rows) -> str:
+    lines = [title, ["---", *["--:"] * (len(title) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def write_markdown(
+    path: Path, head: Rows, tables: list[tuple[list[str], Rows]], note: str, command: str
+) -> None:
+    """Writes the page of recorded results."""
+    parts = [
+        "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->",
+        "# Results",
+        f"Written by `{command}`; not to be edited.",
+        _markdown(["", ""], head),
+        *(_markdown(title, rows) for title, rows in tables if rows),
+        note,
+    ]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n\n".join(parts) + "\n")

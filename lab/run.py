@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`./plumb run`: boots an application and shows its console until Ctrl-C."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import build
+from .board import Board, Setup, kind_of
+from .network import BOARD_ADDRESS, Network, TapNetwork, UserNetwork, enter_namespace
+
+PORTS = {"iperf": (5001,), "echo": (7, 9, 19)}
+HINTS = {
+    5001: "iperf -c {address} -p {port}      (-u for UDP, -R for the other way)",
+    7: "nc {address} {port}      (echo)",
+    9: "nc {address} {port}      (discard)",
+    19: "nc {address} {port}      (a pattern, for ever)",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for."""
+
+    app: str
+    board: str = "zynq"
+    tap: bool = False
+    pcap: Path | None = None
+    opt: str = "O2"
+
+
+def say(text: str) -> None:
+    """Prints at once: a reader may wait for it."""
+    print(text, flush=True)
+
+
+def explain(app: str, network: Network, pid: int) -> None:
+    """Says how to reach the board from another terminal."""
+    prefix = ""
+    if isinstance(network, TapNetwork):
+        prefix = f"sudo nsenter -t {pid} -n "
+        say(f"lab: from another terminal:  {prefix}ping {BOARD_ADDRESS}")
+    for port in PORTS.get(app, ()):
+        address, number = network.endpoint(port)
+        hint = HINTS[port].format(address=address, port=number)
+        say(f"lab: from another terminal:  {prefix}{hint}")
+    say("lab: Ctrl-C ends it")
+
+
+def run(options: Options, pid: int) -> int:
+    """Boots and follows; ends by Ctrl-C, or with the board."""
+    kind = kind_of(options.board)
+    uses_tap = options.tap or not kind.is_emulated
+    firmware = build.firmware(kind.presets.get(options.opt, kind.presets["O2"]), options.app)
+    if uses_tap:
+        enter_namespace()
+    network: Network = TapNetwork() if uses_tap else UserNetwork(PORTS.get(options.app, ()))
+    pcap = options.pcap.resolve() if options.pcap else None
+    # Not the board's own clock: a user waits for this one.
+    setup = Setup(firmware, network, pcap=pcap, keep_own_clock=False, on_line=say)
+    try:
+        with Board(kind, setup) as board:
+            board.wait_ready()
+            explain(options.app, network, pid)
+            while not board.has_ended:
+                board.pump(1.0)
+                board.check()
+    finally:
+        network.close()
+    return 0
