@@ -36,7 +36,7 @@ extern "C" {
 
 #define PLUMB_WIRE_LONGEST   1600 /* bytes of the longest frame that fits the wire */
 #define PLUMB_WIRE_RING      64   /* sent packets that an end holds */
-#define PLUMB_WIRE_FRAGMENTS 8    /* fragments of a sent packet */
+#define PLUMB_WIRE_FRAGMENTS 16   /* fragments of a sent packet: a full frame of 128-byte buffers */
 
 /* What the frames sent by one end meet. All zero: a perfect link. */
 struct plumb_wire_faults {

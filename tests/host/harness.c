@@ -28,6 +28,7 @@ struct world_memory {
 static const char *pcap_path;
 static FILE *pcap_file;
 static const char *test_only;
+static struct world *live_worlds;
 
 /* ---- capture ---- */
 
@@ -120,6 +121,8 @@ static struct world *world_create(const struct world_options *given, bool single
         options = *given;
     struct world *world = calloc(1, sizeof *world);
     assert_non_null(world);
+    world->next = live_worlds;
+    live_worlds = world;
     world->memory = aligned_alloc(PLUMB_DMA_LINE, (sizeof *world->memory + 63) / 64 * 64);
     assert_non_null(world->memory);
     world->single = single;
@@ -181,11 +184,19 @@ static void side_end(struct side *side) {
     expect_equal(side->end->statistics.changed, 0);
 }
 
+static void world_free(struct world *world) {
+    struct world **link = &live_worlds;
+    while (*link != world)
+        link = &(*link)->next;
+    *link = world->next;
+    free(world->memory);
+    free(world);
+}
+
 void world_end(struct world *world) {
     side_end(&world->a);
     side_end(&world->b);
-    free(world->memory);
-    free(world);
+    world_free(world);
 }
 
 static uint64_t next_time(const struct world *world) {
@@ -256,7 +267,7 @@ void world_inject(struct world *world, const struct frame *frame) {
     world_settle(world);
 }
 
-struct frame *world_collect(struct world *world) {
+struct frame *world_collect_any(struct world *world) {
     struct frame *frame = &world->collected;
     frame->length = plumb_wire_collect(&world->wire.end[1], world->now_us, frame->bytes);
     if (!frame->length)
@@ -268,8 +279,22 @@ struct frame *world_collect(struct world *world) {
     return frame;
 }
 
+struct frame *world_collect(struct world *world) {
+    struct frame *frame;
+    while ((frame = world_collect_any(world))) {
+        bool request = frame_get16(frame, 12) == 0x0806 && frame_get16(frame, 20) == 1;
+        if (!request || frame_get32(frame, 38) != world->b.address)
+            return frame;
+        struct frame reply;
+        frame_arp(&reply, world->a.ethernet, 2, world->b.ethernet, world->b.address,
+                  world->a.ethernet, world->a.address);
+        world_inject(world, &reply);
+    }
+    return 0;
+}
+
 void world_drain(struct world *world) {
-    while (world_collect(world))
+    while (world_collect_any(world))
         ;
 }
 
@@ -393,6 +418,9 @@ static int run(const struct CMUnitTest *tests, size_t count) {
             continue;
         found++;
         failed += _cmocka_run_group_tests(tests[i].name, &tests[i], 1, 0, 0) != 0;
+        /* What a failed test left behind. */
+        while (live_worlds)
+            world_free(live_worlds);
     }
     if (!found)
         fprintf(stderr, "no test is called %s\n", test_only);

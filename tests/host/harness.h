@@ -30,7 +30,7 @@
 #define SECOND      1000000ULL
 
 enum { WORLD_SEGMENTS = 512, WORLD_RECEIVE = 1024, WORLD_HEADERS = 256, WORLD_REFERENCES = 64 };
-enum { WORLD_BUFFER = 1536, WORLD_SMALL = 128, WORLD_FRAMES = 2048 };
+enum { WORLD_BUFFER = 1600, WORLD_SMALL = 128, WORLD_FRAMES = 2048 };
 
 struct side {
     struct plumb *stack;
@@ -62,6 +62,7 @@ struct world {
     void *context;
     struct frame collected; /* the frame that world_collect took last */
     struct world_memory *memory;
+    struct world *next; /* of those not ended */
 };
 
 /* A pair, or a single stack, at 10.0.0.1 (a) and 10.0.0.2 (b, or the test). Null options:
@@ -87,8 +88,10 @@ struct frame_path world_path(const struct world *world, uint16_t from_port, uint
 void world_inject(struct world *world, const struct frame *frame);
 
 /* Single: the next frame the stack sent, in world->collected with its offsets set; null
- * when there is none. Fails on a frame with a wrong checksum. */
+ * when there is none. Fails on a frame with a wrong checksum. The first form answers
+ * requests for the test's own address by itself and does not show them. */
 struct frame *world_collect(struct world *world);
+struct frame *world_collect_any(struct world *world);
 
 /* Throws away what the stack sent so far. */
 void world_drain(struct world *world);
