@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The client's header: big-endian 32-bit words at any byte address, from a
+ * stranger. Offsets, in bytes:
+ *
+ *    0 flags      4 threads   8 port     12 buffer length   16 window or rate   20 amount
+ *   24 type      28 length   32 flags2  36 version (8)      44 type of service
+ *   48 rate, low 52 rate, high
+ *
+ * The second half is there when the first flags carry a length that says so.
+ */
+#include "iperf.h"
+
+enum {
+    FLAG_DUAL_NOW = 0x00000001,
+    FLAG_LENGTH = 0x00010000, /* bits 1 to 8 hold the header's length */
+    FLAG_BOUNCEBACK = 0x00800000,
+    FLAG_WANTS_ACK = 0x02000000,
+    FLAG_LONG_ID = 0x08000000,
+    FLAG_EXTENDED = 0x40000000,
+    FLAG2_PACKETS = 0x0080,
+    FLAG2_REVERSE = 0x0400,
+    FLAG2_DUPLEX = 0x0800,
+    BASE = 24,
+};
+#define FLAG_DUAL 0x80000000U
+
+uint32_t load32(const uint8_t *b) {
+    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+void store32(uint8_t *b, uint32_t value) {
+    b[0] = (uint8_t)(value >> 24);
+    b[1] = (uint8_t)(value >> 16);
+    b[2] = (uint8_t)(value >> 8);
+    b[3] = (uint8_t)value;
+}
+
+static unsigned length_said(uint32_t flags) {
+    unsigned length = BASE;
+    if (flags & FLAG_LENGTH)
+        length = (flags & 0x1fe) >> 1;
+    return length < BASE ? BASE : length;
+}
+
+unsigned header_needs(const uint8_t *bytes, unsigned length) {
+    if (length < 4)
+        return 4;
+    uint32_t flags = load32(bytes);
+    if (!(flags & (FLAG_DUAL | FLAG_EXTENDED | FLAG_LENGTH)))
+        return 0;
+    unsigned needs = length_said(flags);
+    return needs < IPERF_HEADER ? needs : IPERF_HEADER;
+}
+
+static void read_extension(struct request *request, const uint8_t *bytes) {
+    uint32_t flags = load32(bytes + 32) >> 16;
+    request->reverse = flags & FLAG2_REVERSE;
+    request->duplex = flags & FLAG2_DUPLEX;
+    request->packets = flags & FLAG2_PACKETS;
+    request->rate = (uint64_t)load32(bytes + 52) << 32 | load32(bytes + 48);
+}
+
+void header_read(struct request *request, const uint8_t *bytes, unsigned length) {
+    *request = (struct request){0};
+    if (length < BASE)
+        return;
+    uint32_t flags = load32(bytes);
+    uint32_t port = load32(bytes + 8);
+    uint32_t buffer = load32(bytes + 12);
+    request->wants_ack = flags & FLAG_WANTS_ACK;
+    request->bounceback = flags & FLAG_BOUNCEBACK;
+    request->long_id = flags & FLAG_LONG_ID;
+    request->dual = flags & FLAG_DUAL && flags & FLAG_DUAL_NOW;
+    request->tradeoff = flags & FLAG_DUAL && !(flags & FLAG_DUAL_NOW);
+    request->port = port <= 65535 ? (uint16_t)port : 0;
+    request->length = buffer <= 65535 ? (uint16_t)buffer : 65535;
+    request->rate = load32(bytes + 16);
+    request->amount = (int32_t)load32(bytes + 20);
+    if (flags & FLAG_LENGTH && length_said(flags) >= IPERF_HEADER && length >= IPERF_HEADER)
+        read_extension(request, bytes);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * An iperf 2 endpoint: what its files share.
+ *
+ *   main.c        start, the table of streams, the once-a-second look at it
+ *   header.c      the client's header, as bytes from a stranger
+ *   tcp_server.c  accepting, the header, receiving in place
+ *   tcp_client.c  connecting back (-d, -r) and sending (-R)
+ *   udp_server.c  receiving datagrams, the server report
+ *   udp_client.c  sending datagrams at a rate
+ *   report.c      transfers: marks for measuring, a line for each at its end
+ *
+ * A stream is one TCP connection, or one UDP peer. It receives, or sends, or
+ * both; for each direction it takes part in a transfer, which parallel streams
+ * share. Everything is bounded: streams by the table, a stream's life by the
+ * time without progress, what is sent by the amount asked for.
+ */
+#ifndef IPERF_H
+#define IPERF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/plumb.h>
+
+#include "board.h"
+
+enum {
+    IPERF_PORT = 5001,
+    IPERF_STREAMS = 16,
+    IPERF_PATTERN = 2920,      /* bytes given to one send */
+    IPERF_PATTERN_PERIOD = 20, /* of ten digits, and of the word */
+    IPERF_DATAGRAM_HEAD = 76,  /* id, time, and an empty client header */
+    IPERF_DATAGRAM_LEAST = 52,
+    IPERF_DATAGRAM_MOST = 1470,
+    IPERF_IDLE_US = 60000000,     /* a stream without progress for so long is ended */
+    IPERF_LINGER_US = 5000000,    /* a finished UDP stream answers repeated questions for so long */
+    IPERF_LONGEST_US = 600000000, /* of sending by UDP, whose peer may be made up */
+    IPERF_HEADER = 60,            /* bytes of a client's header that mean something here */
+};
+
+/* What a client asked for. */
+struct request {
+    bool reverse;    /* -R: send instead of receiving, on the same connection */
+    bool duplex;     /* --full-duplex: do both on it */
+    bool dual;       /* -d: connect back and send at once */
+    bool tradeoff;   /* -r: the same when the client has finished */
+    bool wants_ack;  /* -X */
+    bool bounceback; /* not served here */
+    bool packets;    /* the rate is in packets */
+    bool long_id;    /* UDP: 16 bytes before the header, not 12 */
+    uint16_t port;   /* to connect back to; 0: none that exists */
+    uint16_t length; /* of a datagram; 0: not said */
+    int32_t amount;  /* above 0: bytes; below: units of -10 ms */
+    uint64_t rate;   /* per second, bits or packets; 0: no limit */
+};
+
+enum transfer { TCP_RX, TCP_TX, UDP_RX, UDP_TX, TRANSFERS };
+
+/* What a stream, or all streams of a transfer, moved in one direction. */
+struct tally {
+    uint64_t bytes;
+    uint32_t packets, lost, acks;
+};
+
+/* Streams of one direction and protocol that overlap in time. */
+struct group {
+    unsigned members;
+    bool begun;
+    uint64_t first_us, last_us; /* payload moved */
+    struct tally tally;
+};
+
+enum stream_kind { STREAM_FREE, STREAM_TCP, STREAM_UDP };
+
+/* Receiving of datagrams. */
+struct arrival {
+    uint32_t highest; /* id */
+    uint32_t lost;    /* ids skipped, not yet reduced by those that came late */
+    uint32_t late;
+    uint32_t jitter; /* microseconds, times 16 */
+    uint32_t transit;
+    uint64_t first_us, last_us;
+    bool long_id;
+};
+
+/* Sending. */
+struct departure {
+    uint64_t left;     /* bytes still to be sent */
+    uint64_t until_us; /* or to be sent until then; 0: the bytes decide */
+    uint64_t next_ns;  /* UDP: when the next datagram is due */
+    uint32_t gap_ns;   /* UDP: between datagrams; 0: no limit */
+    uint32_t id;       /* UDP: of the next datagram */
+    uint16_t length;   /* UDP: of a datagram */
+    uint8_t phase;     /* TCP: where in the pattern the next byte stands */
+    uint8_t finals;    /* UDP: how often the last datagram is still to be sent */
+    bool finishing;    /* all was handed to the stack, or sent */
+};
+
+struct stream {
+    struct iperf *iperf;
+    uint8_t kind; /* enum stream_kind */
+    bool receiving, sending;
+    bool begun; /* TCP: the header was taken */
+    bool done;  /* UDP: only lingers */
+    struct plumb_tcp *connection;
+    struct plumb_udp *socket;
+    bool own_socket;
+    struct plumb_endpoint peer;
+    uint64_t touched_us; /* when there was progress */
+    struct request request;
+    struct tally received, sent;
+    struct arrival arrival;
+    struct departure departure;
+};
+
+struct iperf {
+    struct plumb *stack;
+    struct plumb_netif *netif;
+    struct plumb_tcp_listener *listener;
+    struct plumb_udp *socket;
+    struct plumb_timer look, pace;
+    unsigned draining;  /* TCP streams whose last byte is under way */
+    bool hurried;       /* UDP: something could be sent as soon as there is room */
+    uint64_t second_us; /* UDP: when `seconds` of the client's clock began */
+    uint32_t seconds;
+    uint16_t refused, expired, told; /* streams; `told` of both are on the console */
+    bool measuring;
+    struct group groups[TRANSFERS];
+    struct stream streams[IPERF_STREAMS];
+    /* A datagram's head and, right behind it, the pattern: so that both protocols
+     * send from the same bytes. */
+    _Alignas(4) uint8_t bytes[IPERF_DATAGRAM_HEAD + IPERF_PATTERN + IPERF_PATTERN_PERIOD];
+};
+
+/* main.c */
+struct stream *stream_new(struct iperf *iperf, enum stream_kind kind, struct plumb_endpoint peer);
+void stream_free(struct stream *stream);
+void stream_touch(struct stream *stream);
+
+/* header.c: how many of the bytes at hand are needed before a request can be
+ * read; 0 when they are not a header but data. */
+unsigned header_needs(const uint8_t *bytes, unsigned length);
+/* Reads what `length` bytes hold; what is missing or absurd reads as not asked for. */
+void header_read(struct request *request, const uint8_t *bytes, unsigned length);
+uint32_t load32(const uint8_t *bytes);
+void store32(uint8_t *bytes, uint32_t value);
+
+/* tcp_server.c */
+int tcp_server_start(struct iperf *iperf);
+void tcp_stream_handler(struct plumb_tcp *connection, unsigned events, void *context);
+/* Ends both directions, with what was moved, and the stream. */
+void tcp_stream_end(struct stream *stream);
+
+/* tcp_client.c */
+void tcp_connect_back(struct iperf *iperf, const struct request *request, plumb_ipv4 to);
+void tcp_connected(struct stream *stream);
+void tcp_send_start(struct stream *stream);
+void tcp_send_more(struct stream *stream);
+void tcp_sent(struct stream *stream);
+void tcp_poll(struct iperf *iperf);
+
+/* udp_server.c */
+int udp_server_start(struct iperf *iperf);
+void udp_stream_end(struct stream *stream);
+
+/* udp_client.c */
+void udp_connect_back(struct iperf *iperf, const struct request *request, plumb_ipv4 to);
+void udp_set_clock(struct iperf *iperf, uint32_t seconds, uint32_t microseconds);
+void udp_send_start(struct stream *stream, uint16_t length);
+bool udp_poll(struct iperf *iperf);
+
+/* report.c */
+void report_join(struct iperf *iperf, enum transfer transfer);
+void report_begin(struct iperf *iperf, enum transfer transfer);
+void report_leave(struct iperf *iperf, enum transfer transfer, const struct tally *tally);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Receiving datagrams, and the server report.
+ *
+ * A datagram begins with an id, counted from 1, the client's time, and in the
+ * newer form the id's high word. A negative id is the last one; it comes again
+ * until the report reaches the client, so a stream that has ended stays a while
+ * to answer. Lost are the ids skipped less those that came late.
+ */
+#include "iperf.h"
+
+enum {
+    SHORT_PREFIX = 12, /* id, seconds, microseconds */
+    LONG_PREFIX = 16,  /* and the id's high word */
+    RESTART_US = 500000,
+};
+
+void udp_stream_end(struct stream *stream) {
+    struct iperf *iperf = stream->iperf;
+    struct tally received = stream->received;
+    struct tally sent = stream->sent;
+    bool receiving = stream->receiving;
+    bool sending = stream->sending;
+    stream_free(stream);
+    if (receiving)
+        report_leave(iperf, UDP_RX, &received);
+    if (sending)
+        report_leave(iperf, UDP_TX, &sent);
+}
+
+/* RFC 3550 section 6.4.1, in 16ths of a microsecond. */
+static void update_jitter(struct arrival *a, uint32_t sent_us, uint32_t now_us) {
+    uint32_t transit = now_us - sent_us;
+    uint32_t difference = transit - a->transit;
+    if (difference & 0x80000000U)
+        difference = 0 - difference;
+    if (a->highest)
+        a->jitter += difference - ((a->jitter + 8) >> 4);
+    a->transit = transit;
+}
+
+static void count_id(struct arrival *a, uint32_t id) {
+    if (id > a->highest) {
+        a->lost += id - a->highest - 1;
+        a->highest = id;
+    } else {
+        a->late++;
+    }
+}
+
+static uint32_t lost(const struct arrival *a) {
+    return a->lost > a->late ? a->lost - a->late : 0;
+}
+
+static void count_datagram(struct stream *stream, const uint8_t *head, uint32_t id,
+                           unsigned length) {
+    struct arrival *a = &stream->arrival;
+    uint64_t now = board_now_us();
+    if (!a->highest)
+        a->first_us = now;
+    a->last_us = now;
+    update_jitter(a, load32(head + 4) * 1000000U + load32(head + 8), (uint32_t)now);
+    count_id(a, id);
+    stream->received.bytes += length;
+    stream->received.packets++;
+}
+
+/* The prefix as the client sent it, then ten words. */
+static void send_report(const struct stream *stream, const uint8_t *prefix) {
+    const struct arrival *a = &stream->arrival;
+    uint8_t report[LONG_PREFIX + 40];
+    unsigned at = a->long_id ? LONG_PREFIX : SHORT_PREFIX;
+    uint64_t time = a->last_us - a->first_us;
+    uint32_t jitter = a->jitter >> 4;
+    const uint32_t words[10] = {
+        0x80000000U,
+        (uint32_t)(stream->received.bytes >> 32),
+        (uint32_t)stream->received.bytes,
+        (uint32_t)(time / 1000000),
+        (uint32_t)(time % 1000000),
+        lost(a),
+        a->late,
+        a->highest,
+        jitter / 1000000,
+        jitter % 1000000,
+    };
+    for (unsigned i = 0; i < at; i++)
+        report[i] = prefix[i];
+    for (unsigned i = 0; i < 10; i++, at += 4)
+        store32(report + at, words[i]);
+    plumb_udp_send(stream->socket, stream->peer, report, at);
+}
+
+static struct stream *find(struct iperf *iperf, const struct plumb_endpoint *peer) {
+    for (struct stream *s = iperf->streams; s < iperf->streams + IPERF_STREAMS; s++)
+        if (s->kind == STREAM_UDP && s->peer.port == peer->port && !s->own_socket &&
+            plumb_ipv4_equal(s->peer.address, peer->address))
+            return s;
+    return NULL;
+}
+
+static void begin_receiving(struct stream *stream) {
+    stream->receiving = true;
+    report_join(stream->iperf, UDP_RX);
+    report_begin(stream->iperf, UDP_RX);
+}
+
+static struct stream *begin(struct iperf *iperf, struct plumb_endpoint peer, const uint8_t *head,
+                            unsigned length, uint16_t datagram) {
+    struct stream *stream = stream_new(iperf, STREAM_UDP, peer);
+    if (!stream)
+        return NULL;
+    struct request *request = &stream->request;
+    stream->socket = iperf->socket;
+    header_read(request, head + LONG_PREFIX, length - LONG_PREFIX);
+    if (!request->long_id)
+        header_read(request, head + SHORT_PREFIX, length - SHORT_PREFIX);
+    stream->arrival.long_id = request->long_id;
+    udp_set_clock(iperf, load32(head + 4), load32(head + 8));
+    if (!request->reverse)
+        begin_receiving(stream);
+    if (request->reverse || request->duplex)
+        udp_send_start(stream, datagram);
+    if (request->dual)
+        udp_connect_back(iperf, request, peer.address);
+    return stream;
+}
+
+/* The last datagram: the report is due now, and each time it comes again. */
+static void finish(struct stream *stream, const uint8_t *head) {
+    send_report(stream, head);
+    if (!stream->receiving)
+        return;
+    struct tally tally = stream->received;
+    tally.lost = lost(&stream->arrival);
+    stream->receiving = false;
+    stream->done = !stream->sending;
+    report_leave(stream->iperf, UDP_RX, &tally);
+    if (stream->request.tradeoff)
+        udp_connect_back(stream->iperf, &stream->request, stream->peer.address);
+}
+
+static void input(struct stream *stream, const uint8_t *head, uint32_t id, unsigned length) {
+    bool last = id & 0x80000000U;
+    stream_touch(stream);
+    if (stream->receiving)
+        count_datagram(stream, head, last ? 0 - id : id, length);
+    /* What comes for a stream that sends only is the client asking again. */
+    if (last && !stream->request.reverse)
+        finish(stream, head);
+}
+
+static bool stale(const struct stream *stream, uint32_t id) {
+    return stream->done && !(id & 0x80000000U) &&
+           plumb_now_us(stream->iperf->stack) - stream->touched_us > RESTART_US;
+}
+
+static void datagram(struct plumb_udp *socket, struct plumb_packet *payload,
+                     const struct plumb_udp_source *source, void *context) {
+    struct iperf *iperf = context;
+    uint8_t copy[LONG_PREFIX + IPERF_HEADER];
+    const uint8_t *head = payload->data;
+    unsigned length = payload->length;
+    (void)socket;
+    if (length < sizeof copy && length < payload->total) {
+        length = (unsigned)plumb_packet_copy_out(payload, 0, copy, sizeof copy);
+        head = copy;
+    }
+    if (length < LONG_PREFIX)
+        return;
+    uint32_t id = load32(head);
+    struct stream *stream = find(iperf, &source->from);
+    if (stream && stale(stream, id)) {
+        udp_stream_end(stream);
+        stream = NULL;
+    }
+    if (!stream && id - 1 < 0x7fffffffU)
+        stream = begin(iperf, source->from, head, length, payload->total);
+    if (stream)
+        input(stream, head, id, payload->total);
+}
+
+int udp_server_start(struct iperf *iperf) {
+    return plumb_udp_open(iperf->stack, (struct plumb_endpoint){.port = IPERF_PORT}, datagram,
+                          iperf, &iperf->socket);
+}
