@@ -113,7 +113,7 @@ class Board:
         from . import drivers  # noqa: F401 - registers them
 
         variables = {
-            "LG_FIRMWARE": str(self.setup.firmware),
+            "LG_FIRMWARE": str(self.setup.firmware.resolve()),
             "LG_NIC": self.setup.network.nic(),
             "LG_ARGUMENTS": shlex.join(self._arguments()),
             "LG_LOG": self._log.name,
@@ -145,8 +145,9 @@ class Board:
 
     def _program_arguments(self) -> list[str]:
         words = ["qemu-x86_64", "-plugin", self.setup.plugin] if self.setup.plugin else []
-        words += [str(self.setup.firmware), "--tap", self.setup.network.name]
+        words += [str(self.setup.firmware.resolve()), "--tap", self.setup.network.name]
         words += ["--address", BOARD_ADDRESS, "--netmask", NETMASK, "--gateway", HOST_ADDRESS]
+        words += [] if self.setup.network.is_static else ["--dhcp"]
         if self.setup.pcap:
             words += ["--pcap", str(self.setup.pcap)]
         return words
@@ -176,13 +177,17 @@ class Board:
             self.setup.on_line(line)
         return bool(data)
 
-    def check(self) -> None:
-        """Raises if the board has faulted or is gone."""
+    def check_faults(self) -> None:
+        """Raises if the board has faulted."""
         if self.console.fault or self.console.panic:
             self._hear_out()
             raise self._failure(self._fault_text())
+
+    def check(self) -> None:
+        """Raises if the board has faulted or is gone."""
+        self.check_faults()
         if self.has_ended:
-            raise self._failure("ended by itself")
+            raise self._failure("ended by itself" + self._status_text())
 
     def wait(self, is_done: Callable[[], bool], limit_s: float, what: str) -> None:
         """Follows the console until something is so; raises if it does not come about."""
@@ -232,6 +237,10 @@ class Board:
             text += "\n  " + " ".join(f"{name}={values[name]:#010x}" for name in row)
         return text
 
+    def _status_text(self) -> str:
+        status = self.console.exit_status
+        return "" if status is None else f" with status {status}"
+
     def _where_it_is(self) -> str:
         registers = getattr(self._driver, "registers", lambda: "")()
         match = re.search(r"R15=([0-9a-f]{8})", registers)
@@ -243,9 +252,10 @@ class Board:
     def _failure(self, what: str, more: str = "") -> BoardError:
         text = f"board {self.kind.name}: {what}{more}"
         self._log.seek(0)
-        complaint = self._log.read().decode("utf-8", "replace").strip()
-        if complaint:
-            text += f"\nthe emulator says:\n  {complaint}"
+        log = self._log.read().decode("utf-8", "replace").splitlines()
+        complaints = [line for line in log if "warning:" not in line]
+        if complaints:
+            text += "\n  ".join(["\nthe emulator says:", *complaints])
         last = self.console.last()
         text += "\nlast lines of the console:" if last else "\nthe console said nothing."
         return BoardError("\n  | ".join([text, *last]))

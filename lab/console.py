@@ -44,6 +44,7 @@ class Console:
         self.counters: dict[str, int] = {}
         self.fault: Fault | None = None
         self.panic = ""
+        self.exit_status: int | None = None
         self.malformed: list[str] = []
         self._partial = ""
 
@@ -68,7 +69,7 @@ class Console:
             return
         try:
             reader(rest)
-        except ValueError:
+        except (ValueError, KeyError):
             self.malformed.append(line)
 
     def _read_plumb(self, rest: str) -> None:
@@ -76,6 +77,8 @@ class Console:
             self.build = rest.partition("build=")[2]
         elif rest.startswith("ready"):
             self.address = pairs(rest).get("address", "")
+        elif rest.startswith("exit"):
+            self.exit_status = int(pairs(rest)["status"])
 
     def _read_transfer(self, rest: str) -> None:
         found = pairs(rest)

@@ -74,6 +74,7 @@ class TapNetwork:
 
     name: str = TAP_NAME
     is_static: bool = True
+    board_address: str = BOARD_ADDRESS
 
     def __post_init__(self) -> None:
         ip("tuntap", "add", "dev", self.name, "mode", "tap")
@@ -89,7 +90,7 @@ class TapNetwork:
 
     def endpoint(self, port: int) -> tuple[str, int]:
         """Where a client of this host finds a port of the board."""
-        return BOARD_ADDRESS, port
+        return self.board_address, port
 
     def close(self) -> None:
         """Removes the device."""

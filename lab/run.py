@@ -63,7 +63,9 @@ def run(options: Options, pid: int) -> int:
             explain(options.app, network, pid)
             while not board.has_ended:
                 board.pump(1.0)
-                board.check()
+                if not board.has_ended:
+                    board.check()
+            board.check_faults()
+            return board.console.exit_status or 0
     finally:
         network.close()
-    return 0

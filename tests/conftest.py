@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Collects the host tests: each test of each cmocka program is one pytest item.
+
+A program prints the names of its tests for `--list`, and runs one for
+`--run NAME --pcap FILE`. They are built and run by each compiler, under its
+address and undefined-behaviour sanitizers. The capture of a failed one is kept
+in out/failed/.
+
+As root, everything runs in a network namespace of its own, which ends with it.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lab import build, network
+from lab.errors import LabError
+from lab.paths import BUILD, OUT
+
+HOST_PRESETS = ("host-gcc", "host-clang")
+ITEM_LIMIT_S = 240
+LIST_LIMIT_S = 20
+FAILED = OUT / "failed"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the namespace before anything opens a socket."""
+    if os.geteuid() == 0 and not config.option.collectonly:
+        try:
+            network.enter_namespace()
+        except LabError:
+            return  # a container without the right to: tests over TAP say so
+
+
+def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
+    """tests/host/CMakeLists.txt stands for all host tests."""
+    if file_path.name == "CMakeLists.txt" and file_path.parent.name == "host":
+        return HostTests.from_parent(parent, path=file_path)
+    return None
+
+
+class HostTests(pytest.File):
+    """All programs of all compilers."""
+
+    def collect(self):
+        """Builds, and asks each program for its tests."""
+        for preset in HOST_PRESETS:
+            folder = build.preset(preset)
+            for program in sorted(folder.glob("tests/host/test_*")):
+                if program.is_file() and os.access(program, os.X_OK):
+                    yield from self._tests_of(preset, program)
+
+    def _tests_of(self, preset: str, program: Path):
+        listed = subprocess.run(
+            [program, "--list"], capture_output=True, text=True, timeout=LIST_LIMIT_S, check=True
+        )
+        for name in listed.stdout.split():
+            title = f"{preset}-{program.name}-{name}"
+            yield HostTest.from_parent(self, name=title, program=program, test=name)
+
+
+class HostFailure(Exception):
+    """A host test's output."""
+
+
+class HostTest(pytest.Item):
+    """One test of one program."""
+
+    def __init__(self, *, program: Path, test: str, **rest: object) -> None:
+        super().__init__(**rest)
+        self.program = program
+        self.test = test
+
+    def runtest(self) -> None:
+        """Runs it; its capture stays only if it fails."""
+        captures = BUILD / "captures"
+        captures.mkdir(parents=True, exist_ok=True)
+        capture = captures / f"{self.name}.pcap"
+        command = [str(self.program), "--run", self.test, "--pcap", str(capture)]
+        environment = {**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"}
+        try:
+            done = subprocess.run(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=ITEM_LIMIT_S,
+                env=environment,
+            )
+            failure = f"exit {done.returncode}\n{done.stdout}" if done.returncode else ""
+        except subprocess.TimeoutExpired as late:
+            output = (late.stdout or b"").decode("utf-8", "replace")
+            failure = f"no end within {ITEM_LIMIT_S} s\n{output}"
+        if failure:
+            raise HostFailure(f"{failure}\n{keep(capture)}")
+        capture.unlink(missing_ok=True)
+
+    def repr_failure(self, excinfo, style=None):
+        """A host test's own output says it all."""
+        if isinstance(excinfo.value, HostFailure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self):
+        """Where it is listed."""
+        return self.path, None, self.name
+
+
+def keep(capture: Path) -> str:
+    """Keeps a failed test's capture; says where."""
+    if not capture.exists():
+        return ""
+    FAILED.mkdir(parents=True, exist_ok=True)
+    shutil.move(capture, FAILED / capture.name)
+    return f"capture: {FAILED / capture.name}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    """Lets a fixture see whether its test failed."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.when == "call":
+        item.stash[FAILED_KEY] = report.failed
+
+
+FAILED_KEY = pytest.StashKey[bool]()
+
+
+@pytest.fixture
+def capture(request: pytest.FixtureRequest, tmp_path: Path):
+    """Where a test's board writes its frames; kept in out/failed/ if the test fails."""
+    path = tmp_path / f"{request.node.name.replace('/', '_')}.pcap"
+    yield path
+    if request.node.stash.get(FAILED_KEY, True):
+        print(keep(path))

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the lab's tests share."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.paths import ROOT
+
+PLUMB = str(ROOT / "plumb")
+
+
+def plumb(*words: str | Path, limit_s: float = 240) -> subprocess.CompletedProcess[str]:
+    """Runs the lab as a user does."""
+    return subprocess.run(
+        [PLUMB, *map(str, words)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=limit_s,
+    )
+
+
+def command_lines() -> dict[int, str]:
+    """The command line of every process there is."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            found[int(folder.name)] = b" ".join(words).decode("utf-8", "replace")
+    return found
+
+
+def processes_with(mark: str) -> dict[int, str]:
+    """The processes, but for this one, whose command line holds a mark."""
+    return {p: c for p, c in command_lines().items() if mark in c and p != os.getpid()}
+
+
+def until(is_so: Callable[[], bool], limit_s: float) -> bool:
+    """Waits for something to be so; whether it came to be."""
+    deadline = time.monotonic() + limit_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def has_tap() -> bool:
+    """Whether a TAP device can be made here."""
+    return os.geteuid() == 0 and Path("/dev/net/tun").exists()
+
+
+needs_tap = pytest.mark.skipif(not has_tap(), reason="a TAP device needs root and /dev/net/tun")
+
+

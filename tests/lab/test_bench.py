@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The bench from end to end, as a user runs it."""
+
+import json
+import subprocess
+
+import pytest
+from helpers import needs_tap, plumb
+
+from lab.measure import CASES
+from lab.records import FIELDS, find, read
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory):
+    """One quick run on zynq, with a capture."""
+    folder = tmp_path_factory.mktemp("bench")
+    done = plumb("bench", "--quick", "--out", folder, "--pcap", folder / "frames.pcap")
+    return done, folder
+
+
+def test_it_ends_well_with_every_floor_met(run):
+    done, _ = run
+    assert done.returncode == 0, done.stdout
+    assert "NOT met" not in done.stdout
+
+
+def test_it_prints_what_was_measured_with_what(run):
+    done, _ = run
+    for expected in ("qemu-system-arm 7.", "arm-none-eabi-gcc", "-mcpu=cortex-a9", "iperf 2.1"):
+        assert expected in done.stdout
+    for name in ("TCP receive", "TCP transmit", "UDP receive", "UDP transmit"):
+        assert name in done.stdout
+
+
+def test_it_records_every_measurement(run):
+    _, folder = run
+    records = read(folder / "results.jsonl")
+    for line in (folder / "results.jsonl").read_text().splitlines():
+        assert list(json.loads(line)) == list(FIELDS)
+    for case in CASES:
+        for metric in ("throughput", "instructions_per_byte", "instructions_per_packet"):
+            assert find(records, metric, case).value > 0, (case, metric)
+        assert find(records, "misaligned_accesses", case).value == 0
+    assert find(records, "text_bytes", "total").value > 0
+
+
+def test_it_records_where_the_instructions_went(run):
+    _, folder = run
+    lines = [json.loads(line) for line in (folder / "profile.jsonl").read_text().splitlines()]
+    assert [line["case"] for line in lines] == list(CASES)
+    for line in lines:
+        assert sum(f["instructions"] for f in line["functions"]) == line["instructions"]
+
+
+def test_its_capture_opens_and_holds_the_transfers(run):
+    _, folder = run
+    fields = ["-Y", "tcp.port == 5001 || udp.port == 5001", "-T", "fields", "-e", "ip.proto"]
+    done = subprocess.run(
+        ["tshark", "-r", folder / "frames.pcap", "-c", "60000", *fields],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "6" in done.stdout.split()
+
+
+@needs_tap
+@pytest.mark.parametrize("board", ["zynq", "linux"])
+def test_over_tap_it_reports_loss_and_jitter(board, tmp_path):
+    done = plumb("bench", "--quick", "--tap", "--board", board, "--out", tmp_path)
+    assert done.returncode == 0, done.stdout
+    records = read(tmp_path / "results.jsonl")
+    for case in ("udp_rx", "udp_tx"):
+        assert find(records, "udp_loss", case) is not None
+        assert find(records, "jitter", case) is not None
+
+
+def test_commands_are_listed_and_wrong_ones_refused():
+    done = plumb()
+    for command in ("bench", "test", "run", "doctor", "build"):
+        assert command in done.stdout
+    wrong = plumb("run", "nonsense")
+    assert wrong.returncode == 1 and "there are:" in wrong.stdout
+    assert plumb("bench", "--board", "toaster").returncode == 1
+
+
+def test_doctor_finds_everything_here():
+    done = plumb("doctor")
+    assert done.returncode == 0 and "nothing is missing" in done.stdout

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Boards that fault, hang, or never say anything; and what an end leaves running."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+from helpers import PLUMB, command_lines, needs_tap, plumb, processes_with, until
+
+from lab import build, iperf
+from lab.board import KINDS, Board, Setup
+from lab.errors import BoardError
+from lab.network import TapNetwork, UserNetwork
+from lab.paths import ROOT
+
+
+def test_a_fault_is_explained():
+    done = plumb("run", "fault_abort", limit_s=120)
+    assert done.returncode == 1, done.stdout
+    assert "fault: data_abort at address 0x" in done.stdout
+    assert "fault_abort.c:" in done.stdout, "the program counter's source line"
+    assert "r0=0x" in done.stdout
+    assert "last lines of the console" in done.stdout
+
+
+def test_a_board_that_says_nothing_is_given_up():
+    setup = Setup(build.firmware("zynq", "fault_silent"), UserNetwork())
+    with Board(KINDS["zynq"], setup) as board, pytest.raises(BoardError) as caught:
+        board.wait_ready(3)
+    assert "did not come up within 3 s" in str(caught.value)
+    assert "it is at pc 0x" in str(caught.value)
+
+
+def test_a_board_that_hangs_is_given_up_with_its_place():
+    network = UserNetwork((iperf.PORT,))
+    setup = Setup(build.firmware("zynq", "fault_hang"), network)
+    with Board(KINDS["zynq"], setup) as board:
+        board.wait_ready()
+        client = iperf.start(network, ["-n", "1M"])
+        with pytest.raises(BoardError) as caught:
+            board.follow(client, 3, "iperf")
+        assert client.returncode is not None
+    assert "hangs: no end of iperf within 3 s" in str(caught.value)
+    assert "fault_hang.c" in str(caught.value), "the source line it hangs at"
+
+
+def test_an_emulator_that_does_not_start_says_why(tmp_path):
+    setup = Setup(tmp_path / "nothing.elf", UserNetwork())
+    with pytest.raises(BoardError, match="could not load kernel"):
+        Board(KINDS["zynq"], setup).__enter__()
+
+
+def start(*words: object) -> subprocess.Popen[str]:
+    """Starts the lab, in a process group of its own as a shell does."""
+    return subprocess.Popen(
+        [PLUMB, *map(str, words)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        process_group=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
+)
+def test_an_interrupted_run_leaves_nothing_running(number, status, tmp_path):
+    mark = tmp_path / "frames.pcap"
+    lab = start("run", "iperf", "--pcap", mark)
+    try:
+        assert until(lambda: "Ctrl-C" in lab.stdout.readline(), 120)
+        assert any("qemu-system-arm" in line for line in processes_with(str(mark)).values())
+        os.killpg(lab.pid, number)
+        assert lab.wait(10) == status
+        assert until(lambda: not processes_with(str(mark)), 3), processes_with(str(mark))
+    finally:
+        lab.kill()
+        lab.stdout.close()
+
+
+@needs_tap
+def test_an_interrupted_bench_leaves_nothing_running(tmp_path):
+    mark = tmp_path / "frames.pcap"
+    lab = start("bench", "--tap", "--repeat", 50, "--out", tmp_path / "out", "--pcap", mark)
+    try:
+        assert until(lambda: bool(processes_with(str(mark))), 120)
+        space = os.readlink(f"/proc/{lab.pid}/ns/net")
+        assert until(lambda: any("iperf -c" in line for line in in_space(space).values()), 60)
+        os.killpg(lab.pid, signal.SIGINT)
+        assert lab.wait(15) == 130, lab.stdout.read()
+        assert until(lambda: not in_space(space), 3), in_space(space)
+    finally:
+        lab.kill()
+        lab.stdout.close()
+
+
+def in_space(space: str) -> dict[int, str]:
+    """The processes in a network namespace."""
+    found = {}
+    for pid, line in command_lines().items():
+        try:
+            if os.readlink(f"/proc/{pid}/ns/net") == space:
+                found[pid] = line
+        except OSError:
+            continue
+    return found
+
+
+@needs_tap
+def test_a_program_that_ends_is_noticed(tmp_path):
+    network = TapNetwork()
+    mark = tmp_path / "frames.pcap"
+    try:
+        setup = Setup(build.firmware("linux", "iperf"), network, pcap=mark)
+        with Board(KINDS["linux"], setup) as board:
+            board.wait_ready(10)
+            os.kill(next(iter(processes_with(str(mark)))), signal.SIGTERM)
+            with pytest.raises(BoardError, match="ended by itself"):
+                board.wait(lambda: False, 5, "goes on")
+    finally:
+        network.close()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Records, goals, and the readers of console, iperf and linker map."""
+
+import json
+
+import pytest
+
+from lab import goals, iperf, records, sizes
+from lab.console import Console
+from lab.records import Record
+
+
+def test_a_record_has_the_schema_s_fields_in_order(tmp_path):
+    path = tmp_path / "results.jsonl"
+    records.write(path, [Record("throughput", "zynq", "tcp_rx", "throughput", 1.5, "Mbit/s")])
+    assert list(json.loads(path.read_text())) == list(records.FIELDS)
+    assert records.read(path)[0].value == 1.5
+    assert records.read(path)[0].schema == 1
+
+
+def test_median_and_spread():
+    about = {"experiment": "e", "board": "b", "case": "c", "metric": "m", "unit": "u"}
+    record = records.of_values([1.0, 2.0, 3.0, 4.0, 100.0], **about)
+    assert (record.value, record.spread, record.repeats) == (3.0, 2.0, 5)
+    assert records.of_values([7.0], **about).spread == 0
+
+
+@pytest.mark.parametrize(("value", "is_met"), [(2.2, True), (2.21, False)])
+def test_a_floor_is_met_at_its_limit_and_not_past_it(value, is_met):
+    found = [
+        Record("throughput", "zynq", "tcp_rx", "instructions_per_byte", value, "")
+    ]
+    verdicts = goals.judge(found, "zynq", "O2", 16)
+    verdict = next(v for v in verdicts if v.what.startswith("tcp_rx instructions"))
+    assert verdict.is_met is is_met
+
+
+def test_what_was_not_measured_is_not_met():
+    verdicts = goals.judge([], "zynq", "O2", 16)
+    assert verdicts and not any(verdict.is_met for verdict in verdicts)
+
+
+def test_the_floor_of_memory_grows_with_the_connections():
+    found = [Record("size", "zynq", "total", "ram_bytes", 16384 + 512 * 16, "B")]
+    few, enough = (goals.judge(found, "zynq", "Os", n)[-1] for n in (15, 16))
+    assert not few.is_met and enough.is_met
+
+
+def test_console_reads_its_protocol_in_any_pieces():
+    text = (
+        b"noise\r\nplumb: board=zynq app=iperf build=-O2 -marm\r\n"
+        b"plumb: ready address=10.0.2.15\r\n"
+        b"transfer: case=tcp_rx bytes=100 packets=2 datagrams_lost=0 acks=1 time_us=9 new=3\r\n"
+        b"counter: gem0.rx_no_buffer=3\r\ntransfer: nonsense\r\n"
+    )
+    for size in (1, 7, len(text)):
+        console = Console()
+        for start in range(0, len(text), size):
+            console.feed(text[start : start + size])
+        assert console.address == "10.0.2.15"
+        assert console.build == "-O2 -marm"
+        assert [t.bytes for t in console.transfers] == [100]
+        assert console.counters == {"gem0.rx_no_buffer": 3}
+        assert console.malformed == ["transfer: nonsense"]
+
+
+def test_console_reads_a_fault():
+    console = Console()
+    console.feed(b"fault: kind=data_abort address=0x00001235 pc=0x00008010 lr=0x1 status=0x1\n")
+    console.feed(b"fault: r0=0x00000007 r1=0xffffffff\n")
+    assert console.fault.kind == "data_abort"
+    assert console.fault.values["address"] == 0x1235
+    assert console.fault.values["r1"] == 0xFFFFFFFF
+
+
+TCP = "[  1] 0.0000-0.0165 sec  16.0 MBytes  8150 Mbits/sec\n"
+UDP = "[  1] 0.0000-0.5760 sec  4.00 MBytes  58.3 Mbits/sec   0.125 ms 12/2855 (0.42%)\n"
+
+
+def test_iperf_s_reports():
+    assert iperf.parse(TCP).mbit_per_s == 8150
+    report = iperf.parse(TCP + "[  1] Server Report:\n" + UDP)
+    assert (report.jitter_ms, report.lost, report.datagrams) == (0.125, 12, 2855)
+    assert report.loss_percent == pytest.approx(0.4203, abs=1e-3)
+    with pytest.raises(Exception, match="reported nothing"):
+        iperf.parse("connect failed")
+
+
+MAP = """
+Linker script and memory map
+
+ .text.plumb_poll
+                0x0000000000008000       0x40 src/libplumb.a(stack.c.obj)
+ .text          0x0000000000008040       0x10 /usr/lib/libgcc.a(_udivsi3.o)
+ .rodata.names  0x0000000000009000        0x8 src/libplumb.a(counters.c.obj)
+ .text.rx       0x0000000000008060       0x20 drivers/gem/libplumb_gem.a(rx.c.obj)
+ .text.gone     0x0000000000000000       0x99 src/libplumb.a(stack.c.obj)
+ .text.board    0x0000000000008080      0x100 boards/zynq/CMakeFiles/zynq_iperf.dir/main.c.obj
+ .bss.memory    0x0000000000010000      0x200 boards/zynq/CMakeFiles/zynq_iperf.dir/main.c.obj
+ .packets       0x0000000000020000     0x9000 boards/zynq/CMakeFiles/zynq_iperf.dir/main.c.obj
+ .bss.state     0x0000000000010200       0x30 apps/CMakeFiles/app_iperf.dir/iperf/main.c.obj
+ .debug_info    0x0000000000000000       0x30 apps/CMakeFiles/app_iperf.dir/iperf/main.c.obj
+"""
+
+
+def test_sizes_count_what_is_plumb_s_and_no_more():
+    found = sizes.parse(MAP)
+    total = sizes.total(found)
+    assert (total.text, total.rodata, total.data, total.bss) == (0x60, 8, 0, 0x230)
+    assert found["src/stack"].text == 0x40
+    assert found[sizes.GIVEN].bss == 0x200
