@@ -84,15 +84,16 @@ class Bench:
         compiler, flags = build.compiler_and_flags(self.folder)
         emulator = "qemu-system-arm" if self.kind.is_emulated else "qemu-x86_64"
         version = tools.first_version(tools.output_of([emulator, "--version"]))
+        manner = "16 ns an instruction" if self.kind.is_emulated else "for the counts only"
         described = {
-            "emulator": f"{emulator} {version}" + (", one instruction per 16 ns" if self.kind.is_emulated else " (counts only)"),
+            "emulator": f"{emulator} {version}, {manner}",
             "compiler": compiler,
             "flags": flags,
             "client": tools.output_of(["iperf", "-v"]).partition(" (")[0].replace(" version", ""),
-            "commit": tools.output_of(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"]).strip(),
+            "commit": tools.git("rev-parse", "--short=12", "HEAD"),
             "network": "tap" if self.uses_tap else "user",
         }
-        if tools.output_of(["git", "-C", str(ROOT), "status", "--porcelain", "-uno"]).strip():
+        if tools.git("status", "--porcelain", "-uno"):
             described["commit"] += "+changes"
         return described
 
@@ -137,9 +138,10 @@ class Bench:
             self.records.append(self._one("throughput", "all", "lost_buffers", value))
 
     def _connect(self, board: Board) -> None:
-        self._step(f"{CONNECTIONS} connections", 0)
+        what = f"{CONNECTIONS} connections"
+        self._step(what, 0)
         value = connections.run(
-            board, self.network, CONNECTIONS, lambda: self._step(f"{CONNECTIONS} connections", 1 / 50)
+            board, self.network, CONNECTIONS, lambda: self._step(what, 1 / 50)
         )
         self.records.append(self._one("connections", "tcp", "connections", float(value)))
 
@@ -162,14 +164,15 @@ class Bench:
         self._step("sizes")
         found = sizes.parse(self.small.with_suffix(".map").read_text())
         whole = sizes.total(found)
-        small = {**self.tools, "flags": build.compiler_and_flags(BUILD / self.kind.presets["Os"])[1]}
+        flags = build.compiler_and_flags(BUILD / self.kind.presets["Os"])[1]
+        about = {"unit": "B", "tools": {**self.tools, "flags": flags}}
         for folder, size in {**found, "total": whole}.items():
             for kind, value in asdict(size).items():
                 self.records.append(
-                    Record("size", self.kind.name, folder, f"{kind}_bytes", value, "B", tools=small)
+                    Record("size", self.kind.name, folder, f"{kind}_bytes", value, **about)
                 )
         ram = whole.data + whole.bss
-        self.records.append(Record("size", self.kind.name, "total", "ram_bytes", ram, "B", tools=small))
+        self.records.append(Record("size", self.kind.name, "total", "ram_bytes", ram, **about))
 
     # ---- the end ----
 

@@ -2,7 +2,9 @@
 """Builds firmware, host programs and the emulator's plugin."""
 
 import json
+import os
 import shlex
+import signal
 import subprocess
 from pathlib import Path
 
@@ -13,12 +15,27 @@ PLUGIN_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", 
 
 
 def run(command: list[str], what: str) -> None:
-    """Runs a build step; its output is shown only if it fails."""
-    done = subprocess.run(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    """Runs a build step; its output is shown only if it fails.
+
+    It has a process group of its own, so that an end asked for ends all of it.
+    """
+    step = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        process_group=0,
     )
-    if done.returncode:
-        raise LabError(f"{what} failed: {shlex.join(command)}\n{done.stdout.rstrip()}")
+    try:
+        output, _ = step.communicate()
+    except BaseException:
+        os.killpg(step.pid, signal.SIGKILL)
+        step.wait()
+        raise
+    if step.returncode:
+        raise LabError(f"{what} failed: {shlex.join(command)}\n{output.rstrip()}")
 
 
 def preset(name: str, targets: tuple[str, ...] = ()) -> Path:

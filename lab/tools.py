@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import MissingTool
+from .paths import ROOT
 
 BUILD = frozenset({"build", "run", "bench", "test"})
 BOARD = frozenset({"run", "bench", "test"})
@@ -76,7 +77,7 @@ TOOLS = (
     Tool("tcpdump", "tcpdump", TEST),
     Tool("tshark", "tshark", TEST),
     Tool("dnsmasq", "dnsmasq-base", TEST),
-    Tool("git", "git", TEST),
+    Tool("git", "git", BENCH),
 )
 
 
@@ -95,6 +96,12 @@ def first_version(text: str) -> str:
     """The first thing in a text that looks like a version."""
     match = re.search(r"\d+(?:\.\d+)+", text)
     return match.group(0) if match else text.strip().splitlines()[0] if text.strip() else ""
+
+
+def git(*words: str) -> str:
+    """What git says of this tree, whoever owns it."""
+    here = ["-C", str(ROOT), "-c", f"safe.directory={ROOT}"]
+    return output_of(["git", *here, *words]).strip()
 
 
 def missing(command: str) -> list[Tool]:
@@ -129,9 +136,10 @@ def ensure(command: str) -> None:
         return
     line = install_line(absent)
     if not (shutil.which("apt-get") and can_be_root()):
-        raise MissingTool(f"{command} needs tools that are not installed; install them with:\n{line}")
+        raise MissingTool(f"{command} needs what is not installed; install it with:\n{line}")
     print(f"plumb: installing {', '.join(tool.package for tool in absent)}", flush=True)
-    if not (apt(install_command(absent)) or (apt(["apt-get", "update"]) and apt(install_command(absent)))):
+    install = install_command(absent)
+    if not (apt(install) or (apt(["apt-get", "update"]) and apt(install))):
         raise MissingTool(f"could not install what is missing (is there a network?):\n{line}")
     still = missing(command)
     if still:

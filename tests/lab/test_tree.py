@@ -9,6 +9,7 @@ import pytest
 from lab import build
 from lab.paths import ROOT
 
+MADE = (".git", ".venv", "build", "out")
 PRESETS = ("zynq", "zynq-os", "zynq-word", "linux", "host-gcc", "host-clang")
 
 
@@ -27,9 +28,11 @@ def call(*words: object, **options: object) -> str:
 
 
 def sources(*patterns: str) -> list[str]:
-    """Files under version control, those deleted but not yet committed left out."""
-    listed = call("git", "-C", ROOT, "ls-files", *patterns).split()
-    return [name for name in listed if (ROOT / name).exists()]
+    """The tree's files, without what is made."""
+    tops = [path for path in ROOT.iterdir() if path.name not in MADE]
+    found = [f for top in tops for f in ([top] if top.is_file() else top.rglob("*"))]
+    names = [str(f.relative_to(ROOT)) for f in found if any(f.match(p) for p in patterns)]
+    return sorted(name for name in names if not name.startswith("cmake/default/"))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
