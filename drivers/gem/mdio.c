@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The PHY behind the management bus (IEEE 802.3 clause 22): finding it, and the
+ * state of the link.
+ *
+ * The link is looked at once a second without waiting: each look collects what
+ * the last one asked for, and asks again. Only when the link has come up are a
+ * few registers read one after the other, for its speed.
+ */
+#include "internal.h"
+
+enum {
+    PHY_STATUS = 1,
+    PHY_IDENTIFIER = 2,
+    PHY_ADVERTISED = 4,
+    PHY_PARTNER = 5,
+    PHY_GIGABIT_CONTROL = 9,
+    PHY_GIGABIT_STATUS = 10,
+    STATUS_LINK = 1 << 2,
+    ABILITY_100_FULL = 1 << 8,
+    ABILITY_100_HALF = 1 << 7,
+    ABILITY_10_FULL = 1 << 6,
+    GIGABIT_CONTROL_FULL = 1 << 9,
+    GIGABIT_STATUS_FULL = 1 << 11,
+    LINK_PERIOD_US = 1000000,
+    WAIT_READS = 20000, /* a frame takes 64 bits at 2.5 MHz or less, some 300 reads of a register */
+    PHY_COUNT = 32,
+    PHY_NOTHING = 0xFFFF, /* what a bus without an answer reads as */
+};
+
+#define MAINTENANCE_READ 0x60020000U /* clause 22, read, turn-around */
+
+static void ask(const struct plumb_gem *gem, unsigned phy, unsigned number) {
+    pl_gem_write(gem, PHYMNTNC, MAINTENANCE_READ | phy << 23 | number << 18);
+}
+
+static bool answered(const struct plumb_gem *gem) {
+    return pl_gem_read(gem, NWSR) & NWSR_MANAGEMENT_IDLE;
+}
+
+static unsigned answer(const struct plumb_gem *gem) {
+    return pl_gem_read(gem, PHYMNTNC) & 0xFFFF;
+}
+
+static bool wait(const struct plumb_gem *gem) {
+    for (unsigned i = 0; i < WAIT_READS; i++)
+        if (answered(gem))
+            return true;
+    return false;
+}
+
+/* Asks and waits; as from an absent PHY when the bus hangs. */
+static unsigned read_phy(const struct plumb_gem *gem, unsigned phy, unsigned number) {
+    if (!wait(gem))
+        return PHY_NOTHING;
+    ask(gem, phy, number);
+    return wait(gem) ? answer(gem) : PHY_NOTHING;
+}
+
+static bool present(const struct plumb_gem *gem, unsigned phy) {
+    unsigned identifier = read_phy(gem, phy, PHY_IDENTIFIER);
+    return identifier != PHY_NOTHING && identifier != 0;
+}
+
+int pl_gem_phy_find(struct plumb_gem *gem) {
+    unsigned first = gem->config.phy, last = first;
+
+    if (gem->config.phy == PLUMB_GEM_PHY_ANY) {
+        first = 0;
+        last = PHY_COUNT - 1;
+    }
+    for (unsigned phy = first; phy <= last; phy++) {
+        if (present(gem, phy)) {
+            gem->phy = (uint8_t)phy;
+            return PLUMB_OK;
+        }
+    }
+    return PLUMB_ERROR_DEVICE;
+}
+
+/* The best that both ends can do (IEEE 802.3 annex 28B.3). */
+static unsigned negotiated(const struct plumb_gem *gem, bool *full_duplex) {
+    unsigned both = read_phy(gem, gem->phy, PHY_ADVERTISED) & read_phy(gem, gem->phy, PHY_PARTNER);
+
+    *full_duplex = true;
+    if ((read_phy(gem, gem->phy, PHY_GIGABIT_CONTROL) & GIGABIT_CONTROL_FULL) &&
+        (read_phy(gem, gem->phy, PHY_GIGABIT_STATUS) & GIGABIT_STATUS_FULL))
+        return 1000;
+    *full_duplex = both & (ABILITY_100_FULL | ABILITY_10_FULL);
+    if (both & ABILITY_100_FULL)
+        return 100;
+    if (both & ABILITY_100_HALF) {
+        *full_duplex = false;
+        return 100;
+    }
+    return 10;
+}
+
+static void set_speed(struct plumb_gem *gem) {
+    bool full_duplex;
+    unsigned mbits = negotiated(gem, &full_duplex);
+    uint32_t value = pl_gem_network_configuration(gem);
+
+    value &= ~(NWCFG_1000 | NWCFG_100 | NWCFG_FULL_DUPLEX);
+    if (mbits == 1000)
+        value |= NWCFG_1000;
+    else if (mbits == 100)
+        value |= NWCFG_100;
+    if (full_duplex)
+        value |= NWCFG_FULL_DUPLEX;
+    pl_gem_write(gem, NWCFG, value);
+    gem->mbits = (uint16_t)mbits;
+    if (gem->config.speed)
+        gem->config.speed(gem->config.context, mbits);
+}
+
+static void set_link(struct plumb_gem *gem, unsigned status) {
+    bool up = status != PHY_NOTHING && (status & STATUS_LINK);
+
+    if (up == gem->netif.link_up)
+        return;
+    gem->netif.link_up = up;
+    plumb_netif_count(&gem->netif, up ? PLUMB_NETIF_link_up : PLUMB_NETIF_link_down);
+    if (up)
+        set_speed(gem);
+}
+
+/* Twice: the link bit remembers that the link was down until it is read. */
+void pl_gem_link_start(struct plumb_gem *gem) {
+    read_phy(gem, gem->phy, PHY_STATUS);
+    set_link(gem, read_phy(gem, gem->phy, PHY_STATUS));
+    gem->mdio_pending = false;
+    gem->link_us = 0;
+}
+
+void pl_gem_link_poll(struct plumb_gem *gem, uint64_t now_us) {
+    gem->link_us = now_us + LINK_PERIOD_US;
+    if (!answered(gem))
+        return;
+    if (gem->mdio_pending)
+        set_link(gem, answer(gem));
+    if (!answered(gem))
+        return;
+    ask(gem, gem->phy, PHY_STATUS);
+    gem->mdio_pending = true;
+}

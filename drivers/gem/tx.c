@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Transmission. Owns the transmit ring and one hold on every fragment in it; of
+ * a fragment it remembers where it began, for its fields are the sender's to change.
+ *
+ * What holds: every descriptor that is not part of a queued frame is marked
+ * used, so that the device stops there. The device marks only the first of a
+ * frame used when it has sent it; the others are marked when they are reclaimed.
+ */
+#include "internal.h"
+
+static inline unsigned after(const struct plumb_gem *gem, unsigned index) {
+    return index + 1U == gem->config.tx.count ? 0 : index + 1U;
+}
+
+static inline uint32_t wrap_bit(const struct plumb_gem *gem, unsigned index) {
+    return index + 1U == gem->config.tx.count ? TX_WRAP : 0;
+}
+
+static inline unsigned room(const struct plumb_gem *gem) {
+    return gem->config.tx.count - (unsigned)gem->tx_used;
+}
+
+/* Lets go of the oldest frame. */
+static void release_frame(struct plumb_gem *gem) {
+    const struct plumb_gem_ring *ring = &gem->config.tx;
+    uint32_t control;
+
+    do {
+        unsigned index = gem->tx_oldest;
+        struct plumb_packet *fragment = ring->held[index];
+        control = ring->descriptors[index].control;
+        ring->descriptors[index].control = TX_USED | wrap_bit(gem, index);
+        gem->tx_oldest = (uint16_t)after(gem, index);
+        gem->tx_used--;
+        plumb_dma_unmap(gem->config.dma, ring->mapped[index], control & TX_LENGTH,
+                        PLUMB_DMA_TO_DEVICE);
+        plumb_fragment_put(fragment);
+    } while (!(control & TX_LAST) && gem->tx_used);
+}
+
+void pl_gem_tx_reclaim(struct plumb_gem *gem) {
+    while (gem->tx_used && (gem->config.tx.descriptors[gem->tx_oldest].control & TX_USED))
+        release_frame(gem);
+    if (gem->tx_waiting && gem->tx_used < gem->config.tx.count) {
+        gem->tx_waiting = false;
+        pl_gem_write(gem, IDR, INTERRUPT_TX_DONE);
+    }
+}
+
+/* Descriptors that a packet takes: empty fragments are no buffers to the device. */
+static inline unsigned count_fragments(const struct plumb_packet *packet) {
+    unsigned count = 0;
+
+    for (; packet; packet = packet->more)
+        count += packet->length != 0;
+    return count;
+}
+
+/* The ring is full: what the device has sent meanwhile makes room. */
+static bool make_room(struct plumb_gem *gem, unsigned count) {
+    pl_gem_flush(&gem->netif);
+    pl_gem_tx_reclaim(gem);
+    if (count <= room(gem))
+        return true;
+    plumb_netif_count(&gem->netif, PLUMB_NETIF_tx_full);
+    gem->tx_waiting = true;
+    pl_gem_write(gem, IER, INTERRUPT_TX_DONE);
+    return false;
+}
+
+/* Fills the descriptor `index`, all but the bit that gives it away. */
+static inline uint32_t fill(struct plumb_gem *gem, unsigned index, struct plumb_packet *fragment) {
+    const struct plumb_gem_ring *ring = &gem->config.tx;
+    uintptr_t bus =
+        plumb_dma_map(gem->config.dma, fragment->data, fragment->length, PLUMB_DMA_TO_DEVICE);
+
+    ring->held[index] = fragment;
+    ring->mapped[index] = fragment->data;
+    ring->descriptors[index].address = (uint32_t)bus;
+    fragment->references++;
+    return fragment->length | wrap_bit(gem, index);
+}
+
+/* A frame's first descriptor is given away last, behind a barrier: until then
+ * the device stops in front of it. */
+int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
+    struct plumb_gem *gem = pl_gem_of(netif);
+    struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
+    unsigned count = count_fragments(packet);
+    unsigned index = gem->tx_next, first = index, left = count;
+    uint32_t first_control = 0;
+
+    if (!count || count > gem->config.tx.count ||
+        packet->total > netif->mtu + ETHERNET_TAGGED_HEADER)
+        return PLUMB_ERROR_TOO_LONG;
+    if (count > room(gem) && !make_room(gem, count))
+        return PLUMB_ERROR_WOULD_BLOCK;
+    for (; left; packet = packet->more) {
+        if (!packet->length)
+            continue;
+        uint32_t control = fill(gem, index, packet) | (--left ? 0 : TX_LAST);
+        if (index == first)
+            first_control = control;
+        else
+            descriptors[index].control = control;
+        index = after(gem, index);
+    }
+    gem_write_barrier();
+    descriptors[first].control = first_control;
+    gem->tx_next = (uint16_t)index;
+    gem->tx_used = (uint16_t)(gem->tx_used + count);
+    gem->tx_queued = true;
+    plumb_netif_count(netif, PLUMB_NETIF_tx_frames);
+    return PLUMB_OK;
+}
+
+void pl_gem_flush(struct plumb_netif *netif) {
+    struct plumb_gem *gem = pl_gem_of(netif);
+
+    if (!gem->tx_queued)
+        return;
+    gem->tx_queued = false;
+    gem_write_barrier();
+    pl_gem_write(gem, NWCTRL, gem->control | NWCTRL_TX_START);
+}
+
+/* An error stops the device in the middle of the ring: all that is queued is
+ * given up, and it begins again at the top. */
+void pl_gem_tx_check(struct plumb_gem *gem) {
+    uint32_t status = pl_gem_read(gem, TXSR);
+
+    if (!(status & TXSR_ERRORS))
+        return;
+    gem->control &= ~NWCTRL_TX;
+    pl_gem_write(gem, NWCTRL, gem->control);
+    pl_gem_write(gem, TXSR, TXSR_ALL);
+    pl_gem_tx_reclaim(gem);
+    while (gem->tx_used) {
+        plumb_netif_count(&gem->netif, PLUMB_NETIF_tx_error);
+        release_frame(gem);
+    }
+    pl_gem_tx_clear(gem);
+    pl_gem_write(gem, TXQBASE, (uint32_t)gem->config.tx.bus);
+    gem->control |= NWCTRL_TX;
+    pl_gem_write(gem, NWCTRL, gem->control);
+}
+
+void pl_gem_tx_clear(struct plumb_gem *gem) {
+    for (unsigned i = 0; i < gem->config.tx.count; i++)
+        gem->config.tx.descriptors[i].control = TX_USED | wrap_bit(gem, i);
+    gem->tx_next = gem->tx_oldest = gem->tx_used = 0;
+    gem->tx_queued = gem->tx_waiting = false;
+}
+
+/* The device no longer sends: every hold is given back. */
+void pl_gem_tx_empty(struct plumb_gem *gem) {
+    while (gem->tx_used)
+        release_frame(gem);
+    pl_gem_tx_clear(gem);
+}
