@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Cache maintenance for DMA on the Cortex-A9: by line of 32 bytes, to the point
+ * of coherency, on the first-level cache (the second level is off).
+ *
+ * To the device: dirty lines are written back. From the device: lines are thrown
+ * away, before it writes because a dirty one would overwrite what it wrote, and
+ * after it wrote because the processor fetches ahead by itself. Addresses are
+ * the same on both sides.
+ */
+#include "zynq.h"
+
+enum { LINE = 32, UNROLL = 8 };
+
+#define CLEAN(address)      __asm__ volatile("mcr p15, 0, %0, c7, c10, 1" ::"r"(address) : "memory")
+#define INVALIDATE(address) __asm__ volatile("mcr p15, 0, %0, c7, c6, 1" ::"r"(address) : "memory")
+
+/* These run for every packet: two instructions a line. */
+#define FOR_EACH_LINE(operation)                                                                   \
+    uintptr_t line = (uintptr_t)memory & ~(uintptr_t)(LINE - 1);                                   \
+    uintptr_t end = (uintptr_t)memory + length;                                                    \
+    for (; line + (UNROLL - 1) * LINE < end; line += UNROLL * LINE) {                              \
+        uintptr_t at = line;                                                                       \
+        operation(at);                                                                             \
+        operation(at += LINE);                                                                     \
+        operation(at += LINE);                                                                     \
+        operation(at += LINE);                                                                     \
+        operation(at += LINE);                                                                     \
+        operation(at += LINE);                                                                     \
+        operation(at += LINE);                                                                     \
+        operation(at += LINE);                                                                     \
+    }                                                                                              \
+    for (; line < end; line += LINE)                                                               \
+        operation(line);                                                                           \
+    __asm__ volatile("dsb" ::: "memory")
+
+static void clean(const void *memory, size_t length) {
+    FOR_EACH_LINE(CLEAN);
+}
+
+static void invalidate(const void *memory, size_t length) {
+    FOR_EACH_LINE(INVALIDATE);
+}
+
+static void sync_for_device(const struct plumb_dma *dma, void *memory, size_t length,
+                            enum plumb_dma_direction direction) {
+    (void)dma;
+    if (direction == PLUMB_DMA_TO_DEVICE)
+        clean(memory, length);
+    else
+        invalidate(memory, length);
+}
+
+static void sync_for_cpu(const struct plumb_dma *dma, void *memory, size_t length,
+                         enum plumb_dma_direction direction) {
+    (void)dma;
+    if (direction == PLUMB_DMA_FROM_DEVICE)
+        invalidate(memory, length);
+}
+
+static uintptr_t map(const struct plumb_dma *dma, void *memory, size_t length,
+                     enum plumb_dma_direction direction) {
+    sync_for_device(dma, memory, length, direction);
+    return (uintptr_t)memory;
+}
+
+const struct plumb_dma zynq_dma = {
+    .map = map,
+    .unmap = sync_for_cpu,
+    .sync_for_cpu = sync_for_cpu,
+    .sync_for_device = sync_for_device,
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The zynq board's wiring: pools, the stack, the Cadence GEM, the superloop.
+ *
+ * Packets and descriptor rings lie in sections of their own (see zynq.ld): the
+ * first is not cleared at start, the second is not cached.
+ */
+#include "zynq.h"
+
+enum {
+    RECEIVE_PACKETS = 512,
+    SEGMENT_PACKETS = 512,
+    SEGMENT_BYTES = 1600,
+    HEADER_PACKETS = 256,
+    HEADER_BYTES = 128,
+    REFERENCE_PACKETS = 128,
+    RX_RING = CONFIG_PLUMB_GEM_RX_DESCRIPTORS,
+    TX_RING = CONFIG_PLUMB_GEM_TX_DESCRIPTORS,
+    RX_BUFFER = CONFIG_PLUMB_GEM_RX_BUFFER,
+    /* As many bytes of buffers whatever the size of one. */
+    RX_BUFFERS = RECEIVE_PACKETS * 1536 / RX_BUFFER,
+};
+
+/* The build that reads headers by halfwords shows a MAC that cannot pad. */
+#ifdef CONFIG_PLUMB_NETWORK_HEADER_ALIGNED
+#define LANDING PLUMB_LANDING_OFFSET
+#else
+#define LANDING PLUMB_LANDING_WORD
+#endif
+#ifdef CONFIG_PLUMB_GEM_CHECKSUM_OFFLOAD
+#define CHECKSUM_OFFLOAD true
+#else
+#define CHECKSUM_OFFLOAD false
+#endif
+
+#define PACKETS  __attribute__((section(".packets"), aligned(PLUMB_DMA_LINE)))
+#define UNCACHED __attribute__((section(".uncached"), aligned(PLUMB_DMA_LINE)))
+
+static PACKETS uint8_t receive_memory[RX_BUFFERS * RX_BUFFER];
+static PACKETS uint8_t receive_guard[PLUMB_DMA_LINE];
+static PACKETS uint8_t segment_memory[SEGMENT_PACKETS * SEGMENT_BYTES];
+static PACKETS uint8_t header_memory[HEADER_PACKETS * HEADER_BYTES];
+static PACKETS struct plumb_packet receive_packets[RX_BUFFERS];
+static PACKETS struct plumb_packet segment_packets[SEGMENT_PACKETS];
+static PACKETS struct plumb_packet header_packets[HEADER_PACKETS];
+static PACKETS struct plumb_packet reference_packets[REFERENCE_PACKETS];
+static struct plumb_pool receive, segments, headers, references;
+
+static UNCACHED struct plumb_gem_descriptor rx_ring[RX_RING + 1];
+static UNCACHED struct plumb_gem_descriptor tx_ring[TX_RING + 1];
+static struct plumb_packet *rx_held[RX_RING];
+static struct plumb_packet *tx_held[TX_RING];
+static uint8_t *tx_mapped[TX_RING];
+
+static PLUMB_STACK_MEMORY(stack_memory);
+static struct plumb_gem gem;
+
+static void check(int error, const char *what) {
+    if (error) {
+        board_print("panic: %s: %s\n", what, plumb_error_text(error));
+        board_exit(1);
+    }
+}
+
+static void make_pools(void) {
+    check(plumb_pool_create(&receive, receive_packets, receive_memory, RX_BUFFERS, RX_BUFFER,
+                            &zynq_dma),
+          "receive pool");
+    check(plumb_pool_create(&segments, segment_packets, segment_memory, SEGMENT_PACKETS,
+                            SEGMENT_BYTES, &zynq_dma),
+          "segment pool");
+    check(plumb_pool_create(&headers, header_packets, header_memory, HEADER_PACKETS, HEADER_BYTES,
+                            &zynq_dma),
+          "header pool");
+    check(plumb_pool_create(&references, reference_packets, NULL, REFERENCE_PACKETS, 0, &zynq_dma),
+          "reference pool");
+}
+
+/* The address that a loader, or the emulator, left in the device; or one of our own. */
+static struct plumb_ethernet_address find_ethernet(void) {
+    static const uint8_t ours[6] = {0x02, 0x50, 0x4C, 0x55, 0x4D, 0x42};
+    struct plumb_ethernet_address address;
+    return plumb_gem_stored_address(ZYNQ_GEM0, &address) ? address : plumb_ethernet_address(ours);
+}
+
+static void make_gem(struct plumb_ethernet_address ethernet) {
+    const struct plumb_gem_config config = {
+        .name = "gem0",
+        .registers = ZYNQ_GEM0,
+        .address = ethernet,
+        .phy = PLUMB_GEM_PHY_ANY,
+        .mdc_divisor = PLUMB_GEM_MDC_DIV_64,
+        .landing = LANDING,
+        .checksum_offload = CHECKSUM_OFFLOAD,
+        .dma = &zynq_dma,
+        .rx_pool = &receive,
+        .rx_buffer = RX_BUFFER,
+        .rx = {.descriptors = rx_ring,
+               .bus = (uintptr_t)rx_ring,
+               .held = rx_held,
+               .count = RX_RING},
+        .tx = {.descriptors = tx_ring,
+               .bus = (uintptr_t)tx_ring,
+               .held = tx_held,
+               .mapped = tx_mapped,
+               .count = TX_RING},
+    };
+    check(plumb_gem_create(&gem, &config), "gem0");
+    board_print("plumb: gem0 revision=0x%08x phy=%u offset=%s statistics=%s\n", gem.revision,
+                gem.phy, plumb_gem_offset_text(gem.offset), gem.statistics_stay ? "stay" : "clear");
+}
+
+static struct plumb *make_stack(const struct zynq_parameters *parameters) {
+    struct plumb *stack;
+    const struct plumb_options options = {
+        .seed = {parameters->seed[0], parameters->seed[1]},
+        .segments = &segments,
+        .headers = &headers,
+        .references = &references,
+    };
+    check(plumb_create(&stack, stack_memory, sizeof stack_memory, &options), "stack");
+    return stack;
+}
+
+/*
+ * Sleeps until the deadline or a frame. A function of its own, which a tool that
+ * counts leaves out by name.
+ *
+ * No wake-up is lost: what the device had latched is cleared first, then the
+ * rings are looked at; a frame that comes later latches again, and a WFI with an
+ * interrupt pending does not sleep.
+ */
+__attribute__((noinline, noclone, used)) static void board_idle(uint64_t deadline_us) {
+    plumb_gem_acknowledge(&gem);
+    interrupt_clear(ZYNQ_GEM0_INTERRUPT);
+    uint64_t now = board_now_us();
+    if (plumb_gem_pending(&gem) || deadline_us <= now)
+        return;
+    clock_alarm(deadline_us - now);
+    __asm__ volatile("dsb\n\twfi" ::: "memory");
+    clock_alarm_stop();
+}
+
+int main(void) {
+    struct zynq_parameters parameters;
+    struct plumb_ethernet_address ethernet = find_ethernet();
+
+    (void)receive_guard;
+    console_start();
+    exceptions_check_alignment();
+    clock_start();
+    interrupt_start();
+    parameters_read(&parameters, &ethernet);
+    make_pools();
+    make_gem(ethernet);
+    struct plumb *stack = make_stack(&parameters);
+    check(plumb_netif_attach(stack, &gem.netif), "gem0");
+    board_run(stack, &gem.netif, &parameters.address, board_idle);
+}

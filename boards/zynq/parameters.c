@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Boot parameters: a small table that whoever loads the firmware may leave at
+ * 0x00100000; without it, defaults and a seed that says it is weak.
+ *
+ *     offset 0   magic 0x504C4D42 ("PLMB" as a number)
+ *            4   version 1
+ *            8   seed, four words, random
+ *           24   flags: bit 0, set the address below and ask no DHCP server
+ *           28   address, network mask, gateway: four bytes each, as on the wire
+ */
+#include "zynq.h"
+
+enum {
+    MAGIC = 0x504C4D42,
+    VERSION = 1,
+    FLAG_FIXED = 1,
+};
+
+struct table {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t seed[4];
+    uint32_t flags;
+    plumb_be32 address, netmask, gateway;
+};
+
+extern const volatile struct table boot_parameters;
+
+static void weak_seed(uint64_t seed[2], const struct plumb_ethernet_address *ethernet) {
+    for (unsigned i = 0; i < 2; i++)
+        seed[i] = (uint64_t)clock_jitter() << 32 | (clock_jitter() ^ ethernet->half[i + 1]);
+    board_print("plumb: seed=weak (no boot parameters): sequence numbers can be guessed\n");
+}
+
+void parameters_read(struct zynq_parameters *parameters,
+                     const struct plumb_ethernet_address *ethernet) {
+    const volatile struct table *t = &boot_parameters;
+
+    parameters->address = board_default_address;
+    if (t->magic != MAGIC || t->version != VERSION) {
+        weak_seed(parameters->seed, ethernet);
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        parameters->seed[i] = (uint64_t)t->seed[2 * i] << 32 | t->seed[2 * i + 1];
+    if (t->flags & FLAG_FIXED) {
+        parameters->address.fixed = true;
+        parameters->address.address.be = t->address.be;
+        parameters->address.netmask.be = t->netmask.be;
+        parameters->address.gateway.be = t->gateway.be;
+    }
+}

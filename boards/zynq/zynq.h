@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Shared between the files of this board: the few peripherals of the Zynq-7000
+ * that it uses, and what each file offers to the others.
+ */
+#ifndef ZYNQ_H
+#define ZYNQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "board.h"
+#include "gem.h"
+#include "run.h"
+
+enum {
+    ZYNQ_GEM0_INTERRUPT = 54,
+    ZYNQ_TIMER_INTERRUPT = 29, /* the processor's private timer */
+};
+
+#define ZYNQ_UART0    0xE0000000U
+#define ZYNQ_GEM0     0xE000B000U
+#define ZYNQ_SLCR     0xF8000000U
+#define ZYNQ_GIC_CPU  0xF8F00100U
+#define ZYNQ_TIMER    0xF8F00200U /* global timer */
+#define ZYNQ_PRIVATE  0xF8F00600U /* private timer */
+#define ZYNQ_GIC      0xF8F01000U
+#define ZYNQ_L2_CACHE 0xF8F02000U
+
+static inline uint32_t zynq_read(uintptr_t address) {
+    return *(volatile uint32_t *)address;
+}
+
+static inline void zynq_write(uintptr_t address, uint32_t value) {
+    *(volatile uint32_t *)address = value;
+}
+
+/* start.S calls these. */
+uint32_t *mmu_make_table(void);
+int main(void);
+
+/* console.c: ready before anything can fail. */
+void console_start(void);
+
+/* exceptions.c: one odd load must trap, or the run ends here. */
+void exceptions_check_alignment(void);
+
+/* clock.c. A one-shot interrupt after `delay_us`, which ends a WFI. */
+void clock_start(void);
+void clock_alarm(uint64_t delay_us);
+void clock_alarm_stop(void);
+uint32_t clock_jitter(void);
+
+/* interrupt.c: sources that end a WFI; no handler ever runs. */
+void interrupt_start(void);
+void interrupt_clear(unsigned id);
+
+/* dma.c: cache maintenance by line. */
+extern const struct plumb_dma zynq_dma;
+
+/* parameters.c: what the loader left, or what stands in for it. */
+struct zynq_parameters {
+    uint64_t seed[2];
+    struct board_address address;
+};
+void parameters_read(struct zynq_parameters *parameters,
+                     const struct plumb_ethernet_address *ethernet);
+
+#endif
