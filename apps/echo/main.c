@@ -94,8 +94,11 @@ static void accept_other(struct plumb_tcp_listener *listener, struct plumb_tcp *
 
 static void echo_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
                           const struct plumb_udp_source *source, void *context) {
-    struct plumb_packet *answer = plumb_udp_take(socket, payload->total);
     (void)context;
+    /* A forged datagram from another echo service would go to and fro for ever. */
+    if (source->from.port < 1024)
+        return;
+    struct plumb_packet *answer = plumb_udp_take(socket, payload->total);
     if (!answer)
         return;
     plumb_packet_copy_out(payload, 0, answer->data, payload->total);

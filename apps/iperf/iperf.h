@@ -34,10 +34,11 @@ enum {
     IPERF_DATAGRAM_HEAD = 76,  /* id, time, and an empty client header */
     IPERF_DATAGRAM_LEAST = 52,
     IPERF_DATAGRAM_MOST = 1470,
-    IPERF_IDLE_US = 60000000,     /* a stream without progress for so long is ended */
-    IPERF_LINGER_US = 5000000,    /* a finished UDP stream answers repeated questions for so long */
-    IPERF_LONGEST_US = 600000000, /* of sending by UDP, whose peer may be made up */
-    IPERF_HEADER = 60,            /* bytes of a client's header that mean something here */
+    IPERF_SECOND = 977,              /* in ticks, see stream_age() */
+    IPERF_IDLE = 60 * IPERF_SECOND,  /* a stream without progress for so long is ended */
+    IPERF_LINGER = 5 * IPERF_SECOND, /* a finished UDP stream answers repeated questions so long */
+    IPERF_LONGEST_US = 600000000,    /* of sending by UDP, whose peer may be made up */
+    IPERF_HEADER = 60,               /* bytes of a client's header that mean something here */
 };
 
 /* What a client asked for. */
@@ -87,15 +88,16 @@ struct arrival {
 
 /* Sending. */
 struct departure {
-    uint64_t left;     /* bytes still to be sent */
+    uint32_t left;     /* bytes still to be sent */
     uint64_t until_us; /* or to be sent until then; 0: the bytes decide */
-    uint64_t next_ns;  /* UDP: when the next datagram is due */
-    uint32_t gap_ns;   /* UDP: between datagrams; 0: no limit */
+    uint32_t next;     /* UDP: when the next datagram is due, in 64ths of a microsecond */
+    uint32_t gap;      /* UDP: between datagrams, in the same; 0: no limit */
     uint32_t id;       /* UDP: of the next datagram */
     uint16_t length;   /* UDP: of a datagram */
     uint8_t phase;     /* TCP: where in the pattern the next byte stands */
     uint8_t finals;    /* UDP: how often the last datagram is still to be sent */
     bool finishing;    /* all was handed to the stack, or sent */
+    bool timed;        /* UDP: the bytes do not decide */
 };
 
 struct stream {
@@ -108,7 +110,7 @@ struct stream {
     struct plumb_udp *socket;
     bool own_socket;
     struct plumb_endpoint peer;
-    uint64_t touched_us; /* when there was progress */
+    uint32_t touched; /* the tick of the last progress */
     struct request request;
     struct tally received, sent;
     struct arrival arrival;
@@ -138,6 +140,8 @@ struct iperf {
 struct stream *stream_new(struct iperf *iperf, enum stream_kind kind, struct plumb_endpoint peer);
 void stream_free(struct stream *stream);
 void stream_touch(struct stream *stream);
+/* Ticks of 1024 microseconds since the last progress. */
+uint32_t stream_age(const struct stream *stream);
 
 /* header.c: how many of the bytes at hand are needed before a request can be
  * read; 0 when they are not a header but data. */

@@ -17,7 +17,7 @@ static struct stream *find_place(struct iperf *app) {
     for (struct stream *s = app->streams; s < app->streams + IPERF_STREAMS; s++) {
         if (s->kind == STREAM_FREE)
             return s;
-        if (lingers(s) && (!oldest || s->touched_us < oldest->touched_us))
+        if (lingers(s) && (!oldest || stream_age(s) > stream_age(oldest)))
             oldest = s;
     }
     if (oldest)
@@ -33,11 +33,11 @@ static void say(struct iperf *app) {
 }
 
 static void expire(struct iperf *app, struct stream *stream) {
-    uint64_t idle = plumb_now_us(app->stack) - stream->touched_us;
+    uint32_t idle = stream_age(stream);
     if (lingers(stream)) {
-        if (idle > IPERF_LINGER_US)
+        if (idle > IPERF_LINGER)
             udp_stream_end(stream);
-    } else if (idle > IPERF_IDLE_US) {
+    } else if (idle > IPERF_IDLE) {
         app->expired++;
         if (stream->kind == STREAM_UDP) {
             udp_stream_end(stream);
@@ -80,8 +80,16 @@ void stream_free(struct stream *stream) {
     stream->kind = STREAM_FREE;
 }
 
+static uint32_t tick(const struct stream *stream) {
+    return (uint32_t)(plumb_now_us(stream->iperf->stack) >> 10);
+}
+
 void stream_touch(struct stream *stream) {
-    stream->touched_us = plumb_now_us(stream->iperf->stack);
+    stream->touched = tick(stream);
+}
+
+uint32_t stream_age(const struct stream *stream) {
+    return tick(stream) - stream->touched;
 }
 
 static void fill_pattern(void) {

@@ -14,8 +14,9 @@ enum {
     BURST = 16,            /* datagrams in one go, then the stack is polled */
     FINALS = 10,           /* for a server, whose report ends them */
     FINALS_UNANSWERED = 3, /* for a client that waits for the first and closes */
-    FINAL_GAP_NS = 20000000,
-    LATE_NS = 100000000, /* further behind than this, the rate is not caught up with */
+    UNIT = 64,             /* of pacing: this part of a microsecond */
+    FINAL_GAP = 20000 * UNIT,
+    LATE = 100000 * UNIT, /* further behind than this, the rate is not caught up with */
 };
 
 /* The board has no calendar, and a receiver's jitter begins with the difference of
@@ -62,7 +63,8 @@ static bool send_one(struct stream *stream, uint64_t now_us, bool last) {
     }
     if (!last) {
         d->id++;
-        d->left -= d->left > length ? length : d->left;
+        if (!d->timed)
+            d->left -= d->left > length ? length : d->left;
     }
     stream_touch(stream);
     return true;
@@ -82,7 +84,7 @@ static void send_final(struct stream *stream, uint64_t now_us) {
         return;
     }
     d->finals--;
-    d->next_ns = now_us * 1000 + FINAL_GAP_NS;
+    d->next = (uint32_t)now_us * UNIT + FINAL_GAP;
     if (!d->finishing)
         finish(stream);
     if (d->finals)
@@ -92,12 +94,18 @@ static void send_final(struct stream *stream, uint64_t now_us) {
         udp_stream_end(stream);
 }
 
+/* How far behind its time the next datagram is; below 0: not yet due. The clock
+ * wraps after a minute, and no gap is longer than a second. */
+static int32_t late(const struct departure *d, uint32_t now) {
+    return (int32_t)(now - d->next);
+}
+
 static void send_due(struct stream *stream, uint64_t now_us) {
     struct departure *d = &stream->departure;
-    uint64_t now_ns = now_us * 1000;
-    if (d->next_ns + LATE_NS < now_ns)
-        d->next_ns = now_ns;
-    for (unsigned i = 0; i < BURST && d->next_ns <= now_ns; i++) {
+    uint32_t now = (uint32_t)now_us * UNIT;
+    if (late(d, now) > LATE)
+        d->next = now;
+    for (unsigned i = 0; i < BURST && late(d, now) >= 0; i++) {
         if (d->finishing || amount_reached(d, now_us)) {
             send_final(stream, now_us);
             return;
@@ -106,31 +114,30 @@ static void send_due(struct stream *stream, uint64_t now_us) {
             stream->iperf->hurried = true;
             return;
         }
-        d->next_ns += d->gap_ns;
+        d->next += d->gap;
     }
-    if (d->next_ns <= now_ns)
+    if (late(d, now) >= 0)
         stream->iperf->hurried = true;
 }
 
-/* Sends what is due on every stream; returns when the next datagram is, in ns. */
-static uint64_t send_all(struct iperf *iperf) {
-    uint64_t next = PLUMB_NEVER;
+/* Sends what is due on every stream; returns whether any has more to send. */
+static bool send_all(struct iperf *iperf) {
+    bool more = false;
     uint64_t now = board_now_us();
     iperf->hurried = false;
     for (struct stream *s = iperf->streams; s < iperf->streams + IPERF_STREAMS; s++) {
-        if (s->kind == STREAM_UDP && s->departure.finals)
-            send_due(s, now);
-        if (s->kind == STREAM_UDP && s->departure.finals && s->departure.next_ns < next)
-            next = s->departure.next_ns;
+        if (s->kind != STREAM_UDP || !s->departure.finals)
+            continue;
+        send_due(s, now);
+        more |= s->departure.finals != 0;
     }
-    return next;
+    return more;
 }
 
 static void pace(struct plumb *stack, struct plumb_timer *timer);
 
 static void turn(struct iperf *iperf) {
-    uint64_t next = send_all(iperf);
-    if (next != PLUMB_NEVER && !iperf->hurried)
+    if (send_all(iperf) && !iperf->hurried)
         plumb_timer_start(iperf->stack, &iperf->pace, 1, pace);
 }
 
@@ -146,13 +153,13 @@ bool udp_poll(struct iperf *iperf) {
     return true;
 }
 
-/* Nanoseconds between datagrams. */
+/* Between datagrams: at most a second. */
 static uint32_t gap(const struct request *request, uint16_t length) {
+    const uint32_t second = 1000000 * UNIT;
     if (!request->rate)
         return 0;
-    uint64_t unit = request->packets ? 1000000000U : (uint64_t)length * 8 * 1000000000U;
-    uint64_t gap_ns = unit / request->rate;
-    return gap_ns < 1000000000U ? (uint32_t)gap_ns : 1000000000U;
+    uint64_t units = request->packets ? 1 : (uint64_t)length * 8;
+    return request->rate < units ? second : (uint32_t)(units * second / request->rate);
 }
 
 static uint16_t clamp_length(unsigned length) {
@@ -163,7 +170,8 @@ static uint16_t clamp_length(unsigned length) {
 
 static void set_amount(struct departure *d, int32_t amount, uint64_t now_us) {
     uint64_t time = IPERF_LONGEST_US;
-    d->left = UINT64_MAX;
+    d->left = UINT32_MAX;
+    d->timed = amount <= 0;
     if (amount > 0)
         d->left = (uint32_t)amount;
     else
@@ -176,9 +184,9 @@ void udp_send_start(struct stream *stream, uint16_t length) {
     struct departure *d = &stream->departure;
     const struct request *request = &stream->request;
     uint64_t now = board_now_us();
-    *d = (struct departure){.id = 1, .next_ns = now * 1000};
+    *d = (struct departure){.id = 1, .next = (uint32_t)now * UNIT};
     d->length = clamp_length(request->length ? request->length : length);
-    d->gap_ns = gap(request, d->length);
+    d->gap = gap(request, d->length);
     d->finals = stream->own_socket ? FINALS : FINALS_UNANSWERED;
     set_amount(d, request->amount, now);
     stream->sending = true;

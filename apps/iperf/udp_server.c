@@ -12,7 +12,7 @@
 enum {
     SHORT_PREFIX = 12, /* id, seconds, microseconds */
     LONG_PREFIX = 16,  /* and the id's high word */
-    RESTART_US = 500000,
+    RESTART = IPERF_SECOND / 2,
 };
 
 void udp_stream_end(struct stream *stream) {
@@ -151,8 +151,7 @@ static void input(struct stream *stream, const uint8_t *head, uint32_t id, unsig
 }
 
 static bool stale(const struct stream *stream, uint32_t id) {
-    return stream->done && !(id & 0x80000000U) &&
-           plumb_now_us(stream->iperf->stack) - stream->touched_us > RESTART_US;
+    return stream->done && !(id & 0x80000000U) && stream_age(stream) > RESTART;
 }
 
 static void datagram(struct plumb_udp *socket, struct plumb_packet *payload,
