@@ -12,18 +12,10 @@
 #include "iperf.h"
 
 enum {
-    FLAG_DUAL_NOW = 0x00000001,
     FLAG_LENGTH = 0x00010000, /* bits 1 to 8 hold the header's length */
-    FLAG_BOUNCEBACK = 0x00800000,
-    FLAG_WANTS_ACK = 0x02000000,
-    FLAG_LONG_ID = 0x08000000,
     FLAG_EXTENDED = 0x40000000,
-    FLAG2_PACKETS = 0x0080,
-    FLAG2_REVERSE = 0x0400,
-    FLAG2_DUPLEX = 0x0800,
     BASE = 24,
 };
-#define FLAG_DUAL 0x80000000U
 
 uint32_t load32(const uint8_t *b) {
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
@@ -47,36 +39,26 @@ unsigned header_needs(const uint8_t *bytes, unsigned length) {
     if (length < 4)
         return 4;
     uint32_t flags = load32(bytes);
-    if (!(flags & (FLAG_DUAL | FLAG_EXTENDED | FLAG_LENGTH)))
+    if (!(flags & (ASKS_BACK | FLAG_EXTENDED | FLAG_LENGTH)))
         return 0;
     unsigned needs = length_said(flags);
     return needs < IPERF_HEADER ? needs : IPERF_HEADER;
-}
-
-static void read_extension(struct request *request, const uint8_t *bytes) {
-    uint32_t flags = load32(bytes + 32) >> 16;
-    request->reverse = flags & FLAG2_REVERSE;
-    request->duplex = flags & FLAG2_DUPLEX;
-    request->packets = flags & FLAG2_PACKETS;
-    request->rate = (uint64_t)load32(bytes + 52) << 32 | load32(bytes + 48);
 }
 
 void header_read(struct request *request, const uint8_t *bytes, unsigned length) {
     *request = (struct request){0};
     if (length < BASE)
         return;
-    uint32_t flags = load32(bytes);
     uint32_t port = load32(bytes + 8);
     uint32_t buffer = load32(bytes + 12);
-    request->wants_ack = flags & FLAG_WANTS_ACK;
-    request->bounceback = flags & FLAG_BOUNCEBACK;
-    request->long_id = flags & FLAG_LONG_ID;
-    request->dual = flags & FLAG_DUAL && flags & FLAG_DUAL_NOW;
-    request->tradeoff = flags & FLAG_DUAL && !(flags & FLAG_DUAL_NOW);
+    request->flags = load32(bytes);
     request->port = port <= 65535 ? (uint16_t)port : 0;
     request->length = buffer <= 65535 ? (uint16_t)buffer : 65535;
     request->rate = load32(bytes + 16);
     request->amount = (int32_t)load32(bytes + 20);
-    if (flags & FLAG_LENGTH && length_said(flags) >= IPERF_HEADER && length >= IPERF_HEADER)
-        read_extension(request, bytes);
+    if (length < IPERF_HEADER || !(request->flags & FLAG_LENGTH) ||
+        length_said(request->flags) < IPERF_HEADER)
+        return;
+    request->flags2 = (uint16_t)(load32(bytes + 32) >> 16);
+    request->rate = load32(bytes + 52) ? UINT32_MAX : load32(bytes + 48);
 }

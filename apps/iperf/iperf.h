@@ -41,21 +41,39 @@ enum {
     IPERF_HEADER = 60,               /* bytes of a client's header that mean something here */
 };
 
+/* Of the client's first flags. */
+enum {
+    ASKS_DUAL_NOW = 0x00000001,   /* with ASKS_BACK: -d, not -r */
+    ASKS_BOUNCEBACK = 0x00800000, /* not served here */
+    ASKS_ACK = 0x02000000,        /* -X */
+    ASKS_LONG_ID = 0x08000000,    /* UDP: 16 bytes before the header, not 12 */
+};
+#define ASKS_BACK 0x80000000U /* -d, -r: connect back and send */
+
+/* Of the second flags. */
+enum {
+    ASKS_PACKETS = 0x0080, /* the rate is in packets */
+    ASKS_REVERSE = 0x0400, /* -R: send instead of receiving, on the same connection */
+    ASKS_DUPLEX = 0x0800,  /* --full-duplex: do both on it */
+};
+
 /* What a client asked for. */
 struct request {
-    bool reverse;    /* -R: send instead of receiving, on the same connection */
-    bool duplex;     /* --full-duplex: do both on it */
-    bool dual;       /* -d: connect back and send at once */
-    bool tradeoff;   /* -r: the same when the client has finished */
-    bool wants_ack;  /* -X */
-    bool bounceback; /* not served here */
-    bool packets;    /* the rate is in packets */
-    bool long_id;    /* UDP: 16 bytes before the header, not 12 */
+    uint32_t flags;
+    uint16_t flags2;
     uint16_t port;   /* to connect back to; 0: none that exists */
     uint16_t length; /* of a datagram; 0: not said */
     int32_t amount;  /* above 0: bytes; below: units of -10 ms */
-    uint64_t rate;   /* per second, bits or packets; 0: no limit */
+    uint32_t rate;   /* per second, bits or packets; 0: no limit */
 };
+
+static inline bool asks_back_now(const struct request *request) {
+    return request->flags & ASKS_BACK && request->flags & ASKS_DUAL_NOW;
+}
+
+static inline bool asks_back_later(const struct request *request) {
+    return request->flags & ASKS_BACK && !(request->flags & ASKS_DUAL_NOW);
+}
 
 enum transfer { TCP_RX, TCP_TX, UDP_RX, UDP_TX, TRANSFERS };
 
@@ -82,8 +100,7 @@ struct arrival {
     uint32_t late;
     uint32_t jitter; /* microseconds, times 16 */
     uint32_t transit;
-    uint64_t first_us, last_us;
-    bool long_id;
+    uint32_t first_us, last_us; /* wrap after an hour */
 };
 
 /* Sending. */

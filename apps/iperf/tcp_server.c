@@ -49,17 +49,17 @@ static void send_ack(struct plumb_tcp *connection) {
  * transfer that has no members ends. */
 static void obey(struct stream *stream) {
     const struct request *request = &stream->request;
-    if (request->wants_ack)
+    if (request->flags & ASKS_ACK)
         send_ack(stream->connection);
-    if (request->reverse || request->duplex)
+    if (request->flags2 & (ASKS_REVERSE | ASKS_DUPLEX))
         tcp_send_start(stream);
-    if (request->reverse && stream->receiving) {
+    if (request->flags2 & ASKS_REVERSE && stream->receiving) {
         stream->receiving = false;
         report_leave(stream->iperf, TCP_RX, &stream->received);
     }
     if (stream->receiving)
         report_begin(stream->iperf, TCP_RX);
-    if (request->dual)
+    if (asks_back_now(request))
         tcp_connect_back(stream->iperf, request, stream->peer.address);
 }
 
@@ -72,7 +72,7 @@ static bool begin(struct stream *stream, bool closed) {
         return false;
     if (needs && needs <= length)
         header_read(&stream->request, bytes, length);
-    if (stream->request.bounceback) {
+    if (stream->request.flags & ASKS_BOUNCEBACK) {
         stream->iperf->refused++;
         tcp_stream_end(stream);
         plumb_tcp_abort(stream->connection);
@@ -108,7 +108,7 @@ static void peer_closed(struct stream *stream) {
         plumb_tcp_close(stream->connection);
         stream_free(stream);
     }
-    if (was_receiving && request.tradeoff)
+    if (was_receiving && asks_back_later(&request))
         tcp_connect_back(iperf, &request, peer);
 }
 

@@ -23,7 +23,7 @@ enum {
  * the clocks: so time goes on from what the client's datagram said. */
 void udp_set_clock(struct iperf *iperf, uint32_t seconds, uint32_t microseconds) {
     iperf->seconds = seconds;
-    iperf->second_us = board_now_us() - microseconds % 1000000;
+    iperf->second_us = board_now_us() - microseconds;
 }
 
 /* Seconds and microseconds without a division per datagram. */
@@ -158,7 +158,7 @@ static uint32_t gap(const struct request *request, uint16_t length) {
     const uint32_t second = 1000000 * UNIT;
     if (!request->rate)
         return 0;
-    uint64_t units = request->packets ? 1 : (uint64_t)length * 8;
+    uint64_t units = request->flags2 & ASKS_PACKETS ? 1 : (uint64_t)length * 8;
     return request->rate < units ? second : (uint32_t)(units * second / request->rate);
 }
 

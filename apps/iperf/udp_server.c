@@ -15,19 +15,6 @@ enum {
     RESTART = IPERF_SECOND / 2,
 };
 
-void udp_stream_end(struct stream *stream) {
-    struct iperf *iperf = stream->iperf;
-    struct tally received = stream->received;
-    struct tally sent = stream->sent;
-    bool receiving = stream->receiving;
-    bool sending = stream->sending;
-    stream_free(stream);
-    if (receiving)
-        report_leave(iperf, UDP_RX, &received);
-    if (sending)
-        report_leave(iperf, UDP_TX, &sent);
-}
-
 /* RFC 3550 section 6.4.1, in 16ths of a microsecond. */
 static void update_jitter(struct arrival *a, uint32_t sent_us, uint32_t now_us) {
     uint32_t transit = now_us - sent_us;
@@ -52,14 +39,29 @@ static uint32_t lost(const struct arrival *a) {
     return a->lost > a->late ? a->lost - a->late : 0;
 }
 
+static void finish_receiving(struct stream *stream) {
+    if (!stream->receiving)
+        return;
+    stream->receiving = false;
+    stream->received.lost = lost(&stream->arrival);
+    report_leave(stream->iperf, UDP_RX, &stream->received);
+}
+
+void udp_stream_end(struct stream *stream) {
+    finish_receiving(stream);
+    if (stream->sending)
+        report_leave(stream->iperf, UDP_TX, &stream->sent);
+    stream_free(stream);
+}
+
 static void count_datagram(struct stream *stream, const uint8_t *head, uint32_t id,
                            unsigned length) {
     struct arrival *a = &stream->arrival;
-    uint64_t now = board_now_us();
+    uint32_t now = (uint32_t)board_now_us();
     if (!a->highest)
         a->first_us = now;
     a->last_us = now;
-    update_jitter(a, load32(head + 4) * 1000000U + load32(head + 8), (uint32_t)now);
+    update_jitter(a, load32(head + 4) * 1000000U + load32(head + 8), now);
     count_id(a, id);
     stream->received.bytes += length;
     stream->received.packets++;
@@ -69,20 +71,19 @@ static void count_datagram(struct stream *stream, const uint8_t *head, uint32_t 
 static void send_report(const struct stream *stream, const uint8_t *prefix) {
     const struct arrival *a = &stream->arrival;
     uint8_t report[LONG_PREFIX + 40];
-    unsigned at = a->long_id ? LONG_PREFIX : SHORT_PREFIX;
-    uint64_t time = a->last_us - a->first_us;
-    uint32_t jitter = a->jitter >> 4;
+    unsigned at = stream->request.flags & ASKS_LONG_ID ? LONG_PREFIX : SHORT_PREFIX;
+    uint32_t time = a->last_us - a->first_us;
     const uint32_t words[10] = {
         0x80000000U,
         (uint32_t)(stream->received.bytes >> 32),
         (uint32_t)stream->received.bytes,
-        (uint32_t)(time / 1000000),
-        (uint32_t)(time % 1000000),
+        time / 1000000,
+        time % 1000000,
         lost(a),
         a->late,
         a->highest,
-        jitter / 1000000,
-        jitter % 1000000,
+        0, /* whole seconds of jitter */
+        a->jitter >> 4,
     };
     for (unsigned i = 0; i < at; i++)
         report[i] = prefix[i];
@@ -113,15 +114,14 @@ static struct stream *begin(struct iperf *iperf, struct plumb_endpoint peer, con
     struct request *request = &stream->request;
     stream->socket = iperf->socket;
     header_read(request, head + LONG_PREFIX, length - LONG_PREFIX);
-    if (!request->long_id)
+    if (!(request->flags & ASKS_LONG_ID))
         header_read(request, head + SHORT_PREFIX, length - SHORT_PREFIX);
-    stream->arrival.long_id = request->long_id;
     udp_set_clock(iperf, load32(head + 4), load32(head + 8));
-    if (!request->reverse)
+    if (!(request->flags2 & ASKS_REVERSE))
         begin_receiving(stream);
-    if (request->reverse || request->duplex)
+    if (request->flags2 & (ASKS_REVERSE | ASKS_DUPLEX))
         udp_send_start(stream, datagram);
-    if (request->dual)
+    if (asks_back_now(request))
         udp_connect_back(iperf, request, peer.address);
     return stream;
 }
@@ -129,14 +129,10 @@ static struct stream *begin(struct iperf *iperf, struct plumb_endpoint peer, con
 /* The last datagram: the report is due now, and each time it comes again. */
 static void finish(struct stream *stream, const uint8_t *head) {
     send_report(stream, head);
-    if (!stream->receiving)
-        return;
-    struct tally tally = stream->received;
-    tally.lost = lost(&stream->arrival);
-    stream->receiving = false;
+    bool first = stream->receiving;
     stream->done = !stream->sending;
-    report_leave(stream->iperf, UDP_RX, &tally);
-    if (stream->request.tradeoff)
+    finish_receiving(stream);
+    if (first && asks_back_later(&stream->request))
         udp_connect_back(stream->iperf, &stream->request, stream->peer.address);
 }
 
@@ -146,7 +142,7 @@ static void input(struct stream *stream, const uint8_t *head, uint32_t id, unsig
     if (stream->receiving)
         count_datagram(stream, head, last ? 0 - id : id, length);
     /* What comes for a stream that sends only is the client asking again. */
-    if (last && !stream->request.reverse)
+    if (last && !(stream->request.flags2 & ASKS_REVERSE))
         finish(stream, head);
 }
 
