@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 
 from .errors import MissingTool
@@ -17,10 +18,13 @@ BOARD = frozenset({"run", "bench", "test"})
 BENCH = frozenset({"bench", "test"})
 TEST = frozenset({"test"})
 
+# The file by which clang's sanitizers are known to be here.
+CLANG_RUNTIME = "/usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.asan-*.a"
+
 
 @dataclass(frozen=True)
 class Tool:
-    """A program on the path, or a file (an absolute path) of a package."""
+    """A program on the path, or a file of a package (an absolute path, or a pattern)."""
 
     name: str
     package: str
@@ -35,7 +39,7 @@ class Tool:
     def path(self) -> Path | None:
         """Where it is, or None."""
         if self.name.startswith("/"):
-            return Path(self.name) if Path(self.name).exists() else None
+            return next(map(Path, glob(self.name)), None)
         search = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
         found = shutil.which(self.name, path=search)
         return Path(found) if found else None
@@ -52,13 +56,6 @@ class Tool:
         return first_version(output_of(command))
 
 
-def clang_runtime() -> str:
-    """The file by which clang's sanitizers are known to be installed."""
-    pattern = "lib/clang/14*/lib/linux/libclang_rt.asan-x86_64.a"
-    found = sorted(Path("/usr/lib/llvm-14").glob(pattern))
-    return str(found[0]) if found else "/usr/lib/llvm-14/lib/clang/14/lib/linux/libclang_rt.asan.a"
-
-
 TOOLS = (
     Tool("cmake", "cmake", BUILD),
     Tool("ninja", "ninja-build", BUILD),
@@ -71,7 +68,7 @@ TOOLS = (
     Tool("qemu-x86_64", "qemu-user", BENCH),
     Tool("clang", "clang", TEST),
     Tool("clang-format", "clang-format", TEST),
-    Tool(clang_runtime(), "libclang-rt-14-dev", TEST),
+    Tool(CLANG_RUNTIME, "libclang-rt-14-dev", TEST),
     Tool("/usr/include/cmocka.h", "libcmocka-dev", TEST),
     Tool("ping", "iputils-ping", TEST, ("-V",)),
     Tool("tcpdump", "tcpdump", TEST),
