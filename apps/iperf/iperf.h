@@ -34,8 +34,9 @@ enum {
     IPERF_DATAGRAM_HEAD = 76,  /* id, time, and an empty client header */
     IPERF_DATAGRAM_LEAST = 52,
     IPERF_DATAGRAM_MOST = 1470,
-    IPERF_SECOND = 977,              /* in ticks, see stream_age() */
-    IPERF_IDLE = 60 * IPERF_SECOND,  /* a stream without progress for so long is ended */
+    IPERF_SECOND = 977,                 /* in ticks, see stream_age() */
+    IPERF_TCP_IDLE = 60 * IPERF_SECOND, /* a stream without progress for so long is ended */
+    IPERF_UDP_IDLE = 10 * IPERF_SECOND,
     IPERF_LINGER = 5 * IPERF_SECOND, /* a finished UDP stream answers repeated questions so long */
     IPERF_LONGEST_US = 600000000,    /* of sending by UDP, whose peer may be made up */
     IPERF_HEADER = 60,               /* bytes of a client's header that mean something here */

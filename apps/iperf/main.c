@@ -33,18 +33,17 @@ static void say(struct iperf *app) {
 }
 
 static void expire(struct iperf *app, struct stream *stream) {
-    uint32_t idle = stream_age(stream);
-    if (lingers(stream)) {
-        if (idle > IPERF_LINGER)
-            udp_stream_end(stream);
-    } else if (idle > IPERF_IDLE) {
+    uint32_t age = stream_age(stream);
+    if (stream->kind == STREAM_UDP) {
+        if (age <= (lingers(stream) ? IPERF_LINGER : IPERF_UDP_IDLE))
+            return;
+        app->expired = (uint16_t)(app->expired + !lingers(stream));
+        udp_stream_end(stream);
+    } else if (age > IPERF_TCP_IDLE) {
+        struct plumb_tcp *connection = stream->connection;
         app->expired++;
-        if (stream->kind == STREAM_UDP) {
-            udp_stream_end(stream);
-        } else {
-            tcp_stream_end(stream);
-            plumb_tcp_abort(stream->connection);
-        }
+        tcp_stream_end(stream);
+        plumb_tcp_abort(connection);
     }
 }
 
