@@ -198,7 +198,8 @@ class Bench:
         network = "TAP" if self.uses_tap else "user-mode network"
         head = report.header(self.tools, self.kind.name, network, self.options.repeat)
         tables = [
-            report.throughput_table(self.records),
+            report.case_table(self.records, report.SPEED),
+            report.case_table(self.records, report.COST),
             report.size_table(self.records),
             report.goal_table(verdicts),
         ]

@@ -11,6 +11,8 @@ from pathlib import Path
 from .errors import LabError
 from .paths import BUILD, LAB, ROOT
 
+# How the linker may leave out what is not used; of no account to who reads the flags.
+SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common")
 PLUGIN_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
 
 
@@ -84,6 +86,6 @@ def compiler_and_flags(folder: Path) -> tuple[str, str]:
     entry = next(e for e in entries if Path(e["file"]).is_relative_to(ROOT / "src"))
     words = shlex.split(entry["command"])
     done = subprocess.run([words[0], "-dumpfullversion"], capture_output=True, text=True)
-    skipped = ("-W", "-I", "-isystem", "-D", "-o", "-c", "-g", "-fno-common", "-f")
+    skipped = ("-W", "-I", "-isystem", "-D", "-o", "-c", "-g", "-std", *SECTIONS)
     flags = [word for word in words[1:] if word.startswith("-") and not word.startswith(skipped)]
     return f"{Path(words[0]).name} {done.stdout.strip()}", " ".join(flags)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`./plumb doctor`: what is here, in which version, and how the rest gets here."""
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -9,7 +10,7 @@ from .tools import TOOLS, install_line
 
 def run(terminal: Console) -> int:
     """Prints the table; 2 if anything is missing."""
-    table = Table(show_edge=False, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for title in ("tool", "version", "needed by", "install with"):
         table.add_column(title, overflow="fold")
     absent = []

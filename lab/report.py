@@ -3,24 +3,27 @@
 
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from .goals import Verdict
 from .records import Record, find
 
-COLUMNS = (
+SPEED = (
     ("Mbit/s", "throughput", 1),
     ("busy Mbit/s", "throughput_busy", 1),
     ("idle %", "idle_share", 1),
     ("iperf Mbit/s", "throughput_client", 1),
-    ("instr/byte", "instructions_per_byte", 3),
-    ("instr/packet", "instructions_per_packet", 0),
-    ("accesses/byte", "touches_per_byte", 3),
-    ("misaligned", "misaligned_accesses", 0),
-    ("segments/ack", "segments_per_ack", 1),
     ("loss %", "udp_loss", 2),
     ("jitter ms", "jitter", 3),
+)
+COST = (
+    ("instr/byte", "instructions_per_byte", 3),
+    ("instr/packet", "instructions_per_packet", 0),
+    ("access/byte", "touches_per_byte", 3),
+    ("misaligned", "misaligned_accesses", 0),
+    ("seg/ack", "segments_per_ack", 1),
 )
 SPREAD_OF = ("throughput", "instructions_per_byte")
 CASE_NAMES = {
@@ -52,9 +55,11 @@ def _number(record: Record | None, digits: int) -> str:
     return text
 
 
-def throughput_table(records: list[Record]) -> tuple[list[str], Rows]:
-    """Head and rows; columns that nobody measured are left out."""
-    columns = [c for c in COLUMNS if any(r.metric == c[1] for r in records)]
+def case_table(
+    records: list[Record], wanted: tuple[tuple[str, str, int], ...]
+) -> tuple[list[str], Rows]:
+    """A row per case; columns that nobody measured are left out."""
+    columns = [c for c in wanted if any(r.metric == c[1] for r in records)]
     rows = []
     for case, name in CASE_NAMES.items():
         if find(records, "throughput", case):
@@ -85,7 +90,7 @@ def header(tools: dict[str, str], board: str, network: str, repeats: int) -> Row
 
 
 def _rich(title: list[str], rows: Rows) -> Table:
-    table = Table(show_edge=False, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for index, name in enumerate(title):
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=index == 0)
     for row in rows:

@@ -68,7 +68,8 @@ def folder_of(object_name: str) -> str:
     member = re.search(r"lib(plumb\w*)\.a\((.+)\.o(?:bj)?\)", object_name)
     if member:
         library, source = member.groups()
-        below = "src" if library == "plumb" else f"drivers/{library.removeprefix('plumb_')}"
+        below = f"drivers/{library.removeprefix('plumb_')}"
+        below = below if (ROOT / below).is_dir() else "src"
         folders = _source_folders(below).get(source, set())
         return next(iter(folders)) if len(folders) == 1 else below
     app = re.search(r"apps/CMakeFiles/app_(\w+)\.dir/", object_name)
