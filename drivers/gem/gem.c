@@ -207,9 +207,12 @@ void plumb_gem_acknowledge(struct plumb_gem *gem) {
         pl_gem_write(gem, ISR, status);
 }
 
+/* The receive status too: a device that stands still is the next poll's to start,
+ * and the interrupt that said so has just been cleared. */
 bool plumb_gem_pending(const struct plumb_gem *gem) {
     const struct plumb_gem_ring *rx = &gem->config.rx, *tx = &gem->config.tx;
 
-    return gem->rx_stopped || (rx->descriptors[gem->rx_next].address & RX_USED) ||
+    return (rx->descriptors[gem->rx_next].address & RX_USED) || gem->rx_stopped ||
+           (pl_gem_read(gem, RXSR) & RXSR_STOPS) ||
            (gem->tx_waiting && (tx->descriptors[gem->tx_oldest].control & TX_USED));
 }

@@ -141,7 +141,8 @@ bool plumb_gem_stored_address(uintptr_t registers, struct plumb_ethernet_address
 /* Clears what interrupts the device has raised. */
 void plumb_gem_acknowledge(struct plumb_gem *gem);
 
-/* Is there something for a poll to do? Touches descriptors only. */
+/* Is there something for a poll to do? Asked after the above, it is not too late:
+ * what comes later raises an interrupt. */
 bool plumb_gem_pending(const struct plumb_gem *gem);
 
 /* "first", "every" ...: what enum plumb_gem_offset says, for a console. */

@@ -115,11 +115,24 @@ static enum plumb_gem_offset send_and_judge(struct plumb_gem *gem, struct plumb_
     return seen;
 }
 
+/* Makes the first two buffers lie apart: in adjacent ones a pad of the first
+ * alone and a pad of both leave the same image. */
+static void part_buffers(struct plumb_gem *gem) {
+    struct plumb_packet **held = gem->config.rx.held;
+    struct plumb_packet *second = held[1];
+
+    if (second->owner.memory == held[0]->owner.memory + gem->config.rx_pool->capacity) {
+        pl_gem_rx_publish(gem, 1, held[2]);
+        pl_gem_rx_publish(gem, 2, second);
+    }
+}
+
 static int attempt(struct plumb_gem *gem, enum plumb_gem_offset *seen) {
     struct plumb_packet *frame = make_frame(gem);
     int result = frame ? pl_gem_rx_fill(gem) : PLUMB_ERROR_NO_BUFFER;
 
     if (result == PLUMB_OK) {
+        part_buffers(gem);
         *seen = send_and_judge(gem, frame);
         pl_gem_rx_empty(gem);
     }

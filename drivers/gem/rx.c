@@ -283,6 +283,10 @@ int pl_gem_rx_map(struct plumb_gem *gem) {
     return result;
 }
 
+void pl_gem_rx_publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet) {
+    publish(gem, index, packet);
+}
+
 int pl_gem_rx_fill(struct plumb_gem *gem) {
     const struct plumb_gem_ring *ring = &gem->config.rx;
 
