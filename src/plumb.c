@@ -6,13 +6,15 @@
 #include "inet/ipv4.h"
 #include "inet/udp.h"
 #include "link/link.h"
+#include "tcp/tcp.h"
 
-enum { LINK, INET, UDP, LAYER_COUNT };
+enum { LINK, INET, UDP, TCP, LAYER_COUNT };
 
 const struct pl_layer *const pl_layers[] = {
     [LINK] = &pl_link_layer,
     [INET] = &pl_inet_layer,
     [UDP] = &pl_udp_layer,
+    [TCP] = &pl_tcp_layer,
 };
 const uint8_t pl_layer_count = LAYER_COUNT;
 _Static_assert(LAYER_COUNT <= PL_LAYERS_MOST, "raise PL_LAYERS_MOST");
@@ -24,6 +26,7 @@ const struct pl_ethertype pl_ethertypes[] = {
 const uint8_t pl_ethertype_count = sizeof pl_ethertypes / sizeof *pl_ethertypes;
 
 const struct pl_protocol pl_protocols[] = {
+    {PL_PROTOCOL_TCP, TCP, pl_tcp_input, pl_tcp_icmp_error},
     {PL_PROTOCOL_UDP, UDP, pl_udp_input, pl_udp_error},
     {PL_PROTOCOL_ICMP, INET, pl_icmp_input, NULL},
 };

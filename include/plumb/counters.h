@@ -98,7 +98,6 @@ struct plumb;
     EVENT(tcp_challenge_limited, "challenge ACKs not sent because of the rate limit")              \
     EVENT(tcp_duplicate, "segments that carried nothing new")                                      \
     EVENT(tcp_reordered, "segments kept out of order")                                             \
-    EVENT(tcp_predicted, "segments that took the short path")                                      \
     EVENT(tcp_time_wait_reused, "TIME_WAIT connections closed early to make room")                 \
     EVENT(tcp_half_open_reused, "half-open connections closed early to make room")                 \
     EVENT(tcp_no_buffer_out, "segments put off for want of a packet")

@@ -13,8 +13,9 @@
  *  - `total` is the sum of `length` along the chain.
  *  - Each descriptor counts its own holders. To hold a frame is to hold every
  *    fragment of it; each holder puts what it holds exactly once.
- *  - A descriptor with one holder may be changed by that holder. With more, its
- *    bytes and its fields are read-only to all of them.
+ *  - The bytes of a packet with one holder may be changed by that holder; with
+ *    more, they are read-only to all of them. The fields stay with who queued the
+ *    packet: a driver that holds it copies what it needs and does not look again.
  *  - A descriptor of a buffer pool is bound to the same memory for ever; one of
  *    a reference pool points into a struct plumb_reference.
  *  - Nothing here allocates, locks or blocks.
@@ -49,7 +50,8 @@ struct plumb_packet {
     uint16_t total;            /* bytes in all fragments */
     uint16_t references;
     uint8_t flags; /* enum plumb_packet_flag */
-    uint8_t reserved;
+    uint8_t dirty; /* the processor has written to the buffer since a device last owned it;
+                      whoever writes sets it, the driver that hands it over clears it */
     struct plumb_pool *pool;
     union {
         uint8_t *memory;                   /* buffer pools: the first byte of the buffer */
@@ -71,7 +73,8 @@ struct plumb_pool {
 };
 
 /* Memory that a user lends for sending. The user fills in the first four fields
- * and keeps the object and the memory unchanged until `release` was called. */
+ * and keeps the object and the memory unchanged until `release` was called, which
+ * may send more, but must not close or abort a connection. */
 struct plumb_reference {
     const void *memory;
     size_t length; /* bytes */

@@ -67,6 +67,7 @@ static void answer_echo(struct plumb *stack, struct plumb_netif *netif,
 
     pl_count(stack, PLUMB_COUNTER_icmp_echo);
     if (within_rate(stack)) {
+        packet->dirty = true;
         icmp->type = TYPE_ECHO_REPLY;
         icmp->checksum.be = pl_checksum_replace(icmp->checksum.be, PLUMB_SWAP16(TYPE_ECHO << 8), 0);
         packet->flags = 0;

@@ -142,28 +142,37 @@ bool pl_route_find(struct plumb *stack, plumb_ipv4 destination, struct pl_route 
     return true;
 }
 
-void pl_ipv4_push_header(struct plumb *stack, struct plumb_packet *packet, uint8_t protocol,
-                         plumb_ipv4 source, plumb_ipv4 destination, uint16_t fragment) {
+void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
+                         plumb_ipv4 destination, uint32_t address_sum, plumb_be16 identification,
+                         plumb_be16 fragment) {
     struct pl_ipv4_header *header = pl_packet_push(packet, PL_IPV4_HEADER);
+    const plumb_be16 total = plumb_put16(packet->total);
+    const uint16_t version_service = PLUMB_SWAP16(0x4500);
+    const uint16_t life_protocol = PLUMB_SWAP16((uint16_t)(CONFIG_PLUMB_IPV4_TTL << 8 | protocol));
 
     header->version_length = 0x45;
     header->service = 0;
-    header->total_length = plumb_put16(packet->total);
-    /* A datagram that is never fragmented needs no identification (RFC 6864
-     * section 4.1), and a counter would tell strangers how much we send. */
-    header->identification.be = fragment ? 0 : (uint16_t)plumb_random(stack);
-    header->fragment = plumb_put16(fragment);
+    header->total_length = total;
+    header->identification = identification;
+    header->fragment = fragment;
     header->time_to_live = CONFIG_PLUMB_IPV4_TTL;
     header->protocol = protocol;
-    header->checksum.be = 0;
+    header->checksum.be = (uint16_t)~pl_fold(address_sum + version_service + total.be +
+                                             identification.be + fragment.be + life_protocol);
     header->source = pl_net32_put(source);
     header->destination = pl_net32_put(destination);
-    header->checksum.be = (uint16_t)~pl_sum(header, PL_IPV4_HEADER);
+}
+
+uint32_t pl_ipv4_address_sum(plumb_ipv4 a, plumb_ipv4 b) {
+    return pl_fold64((uint64_t)a.be + b.be);
 }
 
 int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
                  uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination) {
-    pl_ipv4_push_header(stack, packet, protocol, source, destination, 0);
+    plumb_be16 identification = {(uint16_t)plumb_random(stack)};
+
+    pl_ipv4_push_header(packet, protocol, source, destination,
+                        pl_ipv4_address_sum(source, destination), identification, (plumb_be16){0});
     if (route->broadcast)
         return pl_link_broadcast(route->netif, packet);
     struct pl_neighbour *neighbour = pl_neighbour_resolve(stack, route->netif, route->next_hop);

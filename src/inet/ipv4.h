@@ -76,10 +76,16 @@ bool pl_route_find(struct plumb *stack, plumb_ipv4 destination, struct pl_route 
 /* Is this address the limited broadcast, or the directed one of the interface? */
 bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);
 
-/* Writes the 20-byte header in front of a packet. `fragment` is 0 or
- * PL_IPV4_DONT_FRAGMENT. */
-void pl_ipv4_push_header(struct plumb *stack, struct plumb_packet *packet, uint8_t protocol,
-                         plumb_ipv4 source, plumb_ipv4 destination, uint16_t fragment);
+/* Writes the 20-byte header in front of a packet. `address_sum` is that of the two
+ * addresses. A datagram that is never fragmented needs no identification
+ * (RFC 6864 section 4.1), and a counter would tell strangers how much we send:
+ * 0 with PL_IPV4_DONT_FRAGMENT, otherwise random. */
+void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
+                         plumb_ipv4 destination, uint32_t address_sum, plumb_be16 identification,
+                         plumb_be16 fragment);
+
+/* The sum of two addresses, as headers and pseudo-headers need it. */
+uint32_t pl_ipv4_address_sum(plumb_ipv4 a, plumb_ipv4 b);
 
 /* Adds the header and sends along a route. The caller keeps its hold. Returns
  * PLUMB_OK, PLUMB_ERROR_WOULD_BLOCK or PLUMB_ERROR_NO_BUFFER. */

@@ -41,7 +41,7 @@ struct plumb_packet *plumb_packet_take(struct plumb_pool *pool, uint16_t headroo
         pool->low_water = pool->free_count;
     packet->next = NULL;
     packet->more = NULL;
-    packet->data = packet->owner.memory + headroom;
+    packet->data = pool->capacity ? packet->owner.memory + headroom : NULL;
     packet->length = 0;
     packet->total = 0;
     packet->references = 1;

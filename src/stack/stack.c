@@ -73,11 +73,11 @@ static void settle_layers(struct plumb *stack) {
 }
 
 void pl_settle(struct plumb *stack) {
-    if (stack->polling)
+    if (stack->settling)
         return;
-    stack->polling = true;
+    stack->settling = true;
     settle_layers(stack);
-    stack->polling = false;
+    stack->settling = false;
 }
 
 static void run_timers(struct plumb *stack) {
@@ -136,14 +136,14 @@ static uint64_t next_deadline(const struct plumb *stack) {
 uint64_t plumb_poll(struct plumb *stack, uint64_t now_us) {
     bool more = false;
 
-    stack->polling = true;
+    stack->in_poll = stack->settling = true;
     advance(stack, now_us);
     for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
         if (netif->driver->poll(netif, now_us, CONFIG_PLUMB_POLL_BUDGET) >=
             CONFIG_PLUMB_POLL_BUDGET)
             more = true;
     settle_layers(stack);
-    stack->polling = false;
+    stack->in_poll = stack->settling = false;
     return more ? now_us : next_deadline(stack);
 }
 

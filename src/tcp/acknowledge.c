@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The acknowledgement and the window of an acceptable segment (RFC 9293 section
+ * 3.10.7.4, fifth check; RFC 5681, RFC 6298).
+ */
+#include "tcp/tcp.h"
+
+/* A window that opens lets everything held back go at once, the probe included. */
+static void window_opened(struct plumb_tcp *connection) {
+    connection->flags &= (uint16_t)~PL_TCP_PROBING;
+    connection->retries = 0;
+    pl_tcp_rewind(connection);
+    pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
+    pl_tcp_pend(connection);
+}
+
+/* Takes the window unless the segment is older than the one it was last taken
+ * from. Returns whether it changed. */
+static bool take_window(struct plumb_tcp *connection, const struct pl_segment *segment) {
+    uint32_t window = segment->window << connection->send_scale;
+
+    if (pl_after(connection->window_sequence, segment->sequence) ||
+        (connection->window_sequence == segment->sequence &&
+         pl_after(connection->window_acknowledgement, segment->acknowledgement)))
+        return false;
+    connection->window_sequence = segment->sequence;
+    connection->window_acknowledgement = segment->acknowledgement;
+    if (window == connection->send_window)
+        return false;
+    connection->send_window = window;
+    if (window > connection->send_window_most)
+        connection->send_window_most = window;
+    if (window && connection->flags & PL_TCP_PROBING)
+        window_opened(connection);
+    else if (connection->send_unsent)
+        pl_tcp_pend(connection);
+    return true;
+}
+
+static void measure(struct plumb_tcp *connection, uint32_t acknowledgement) {
+    if (!(connection->flags & PL_TCP_TIMING) ||
+        pl_before(acknowledgement, connection->timed_sequence))
+        return;
+    connection->flags &= (uint16_t)~PL_TCP_TIMING;
+    pl_tcp_round_trip(connection, (uint32_t)connection->tcp->stack->now_us - connection->timed_us);
+}
+
+/* Room for the user again, once it is worth a call. */
+static void offer_room(struct plumb_tcp *connection) {
+    uint32_t worth = connection->send_limit / 2;
+
+    if (worth > 8U * connection->mss)
+        worth = 8U * connection->mss;
+    if (!(connection->flags & PL_TCP_WANT_WRITABLE) || plumb_tcp_writable(connection) < worth)
+        return;
+    connection->flags &= (uint16_t)~PL_TCP_WANT_WRITABLE;
+    pl_tcp_tell(connection, PLUMB_TCP_WRITABLE);
+}
+
+/* Something new was acknowledged. */
+static void advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
+    uint32_t bytes = acknowledgement - connection->send_unacked;
+
+    measure(connection, acknowledgement);
+    connection->retries = 0;
+    connection->progress_ms = connection->tcp->stack->now_ms;
+    if (connection->flags & PL_TCP_FIN_QUEUED && bytes == connection->send_queued + 1)
+        connection->flags |= PL_TCP_FIN_SENT;
+    pl_tcp_release_acknowledged(connection, acknowledgement);
+    connection->send_unacked = acknowledgement;
+    if (pl_before(connection->send_next, acknowledgement))
+        connection->send_next = acknowledgement;
+    if (connection->flags & PL_TCP_RECOVERY)
+        pl_tcp_recovery_acknowledgement(connection, bytes);
+    else
+        pl_tcp_congestion_acked(connection, bytes);
+    connection->duplicates = 0;
+    if (acknowledgement == connection->send_most && !connection->send_first)
+        pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
+    else
+        pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, connection->rto_ms);
+    offer_room(connection);
+    pl_tcp_pend(connection);
+}
+
+bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment) {
+    uint32_t acknowledgement = segment->acknowledgement;
+    uint32_t ahead = acknowledgement - connection->send_unacked;
+
+    if (ahead > connection->send_most - connection->send_unacked) {
+        /* Never sent, or acknowledged long ago (RFC 5961 section 5.2). */
+        uint32_t behind = connection->send_unacked - acknowledgement;
+        if (behind <= connection->send_window_most)
+            return true;
+        pl_tcp_challenge(connection);
+        return false;
+    }
+    bool changed = take_window(connection, segment);
+    if (ahead)
+        advance(connection, acknowledgement);
+    else if (!changed && !segment->length && !(segment->flags & PL_TCP_FIN) &&
+             connection->send_window && pl_tcp_in_flight(connection))
+        pl_tcp_duplicate_acknowledgement(connection);
+    return true;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The table of connections, how they begin and end, and settling.
+ */
+#include "tcp/tcp.h"
+
+#include "bytes/bytes.h"
+#include "inet/ports.h"
+
+static struct plumb_tcp **bucket_of(struct pl_tcp_state *tcp, plumb_ipv4 remote, uint32_t ports) {
+    uint32_t hash = remote.be ^ ports;
+
+    hash ^= hash >> 16;
+    hash ^= hash >> 8;
+    return &tcp->buckets[hash & (CONFIG_PLUMB_TCP_HASH_BUCKETS - 1)];
+}
+
+static bool matches(const struct plumb_tcp *connection, plumb_ipv4 local, plumb_ipv4 remote,
+                    uint32_t ports) {
+    return connection->ports == ports && connection->remote.be == remote.be &&
+           connection->local.be == local.be && connection->state != PLUMB_TCP_STATE_CLOSED;
+}
+
+struct plumb_tcp *pl_tcp_find(struct pl_tcp_state *tcp, plumb_ipv4 local, plumb_ipv4 remote,
+                              uint32_t ports) {
+    struct plumb_tcp *connection = tcp->recent;
+
+    if (connection && matches(connection, local, remote, ports))
+        return connection;
+    connection = *bucket_of(tcp, remote, ports);
+    while (connection && !matches(connection, local, remote, ports))
+        connection = connection->bucket_next;
+    if (connection)
+        tcp->recent = connection;
+    return connection;
+}
+
+static bool is_free(const struct plumb_tcp *connection) {
+    return connection->state == PLUMB_TCP_STATE_CLOSED &&
+           !(connection->flags & (PL_TCP_USER | PL_TCP_PENDING));
+}
+
+/* Which of two that may give way goes first: any TIME_WAIT before any abandoned
+ * FIN_WAIT_2, then the one that would end first. */
+static bool gives_way_before(const struct plumb_tcp *a, const struct plumb_tcp *b) {
+    if (a->state != b->state)
+        return a->state == PLUMB_TCP_STATE_TIME_WAIT;
+    return pl_before(a->deadline_ms[PL_TCP_IDLE], b->deadline_ms[PL_TCP_IDLE]);
+}
+
+static struct plumb_tcp *find_slot(struct pl_tcp_state *tcp) {
+    struct plumb_tcp *oldest = NULL;
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
+        struct plumb_tcp *connection = &tcp->connections[i];
+        if (is_free(connection))
+            return connection;
+        bool idle = connection->state == PLUMB_TCP_STATE_TIME_WAIT ||
+                    connection->state == PLUMB_TCP_STATE_FIN_WAIT_2;
+        if (!idle || connection->flags & (PL_TCP_USER | PL_TCP_PENDING))
+            continue;
+        if (!oldest || gives_way_before(connection, oldest))
+            oldest = connection;
+    }
+    if (oldest) {
+        pl_count(tcp->stack, PLUMB_COUNTER_tcp_time_wait_reused);
+        pl_tcp_end(oldest, PLUMB_OK);
+    }
+    return oldest;
+}
+
+/* RFC 6528 section 3: a clock of 4 microseconds, plus a keyed hash. */
+static uint32_t initial_sequence(const struct plumb *stack, plumb_ipv4 local, plumb_ipv4 remote,
+                                 uint32_t ports) {
+    uint64_t hash = pl_keyed_hash(stack, (uint64_t)local.be << 32 | remote.be, ports);
+
+    return (uint32_t)hash + (uint32_t)(stack->now_us >> 2);
+}
+
+struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_route *route,
+                                  plumb_ipv4 local, plumb_ipv4 remote, uint32_t ports) {
+    struct plumb_tcp *connection = find_slot(tcp);
+    struct plumb_tcp **bucket = bucket_of(tcp, remote, ports);
+
+    if (!connection)
+        return NULL;
+    pl_zero(connection, sizeof *connection);
+    connection->tcp = tcp;
+    connection->netif = route->netif;
+    connection->next_hop = route->next_hop;
+    connection->local = local;
+    connection->remote = remote;
+    connection->ports = ports;
+    connection->address_sum = pl_ipv4_address_sum(local, remote);
+    connection->mss = 536;
+    connection->rto_ms = 1000;
+    connection->send_limit = CONFIG_PLUMB_TCP_SEND_BUFFER;
+    connection->receive_limit = CONFIG_PLUMB_TCP_RECEIVE_BUFFER;
+    connection->progress_ms = connection->heard_ms = tcp->stack->now_ms;
+    connection->initial_sequence = initial_sequence(tcp->stack, local, remote, ports);
+    connection->send_unacked = connection->send_next = connection->send_most =
+        connection->initial_sequence;
+    connection->bucket_next = *bucket;
+    *bucket = connection;
+    return connection;
+}
+
+static void leave_bucket(struct plumb_tcp *connection) {
+    struct plumb_tcp **link = bucket_of(connection->tcp, connection->remote, connection->ports);
+
+    while (*link != connection)
+        link = &(*link)->bucket_next;
+    *link = connection->bucket_next;
+    if (connection->tcp->recent == connection)
+        connection->tcp->recent = NULL;
+}
+
+void pl_tcp_end(struct plumb_tcp *connection, int error) {
+    if (connection->state == PLUMB_TCP_STATE_CLOSED)
+        return;
+    pl_tcp_leave_listener(connection);
+    leave_bucket(connection);
+    connection->state = PLUMB_TCP_STATE_CLOSED;
+    connection->error = (int8_t)error;
+    connection->deadlines = 0;
+    plumb_timer_stop(&connection->timer);
+    pl_tcp_drop_sent(connection);
+    if (connection->flags & PL_TCP_USER) {
+        pl_tcp_tell(connection, PLUMB_TCP_CLOSED);
+        pl_tcp_pend(connection);
+    } else {
+        pl_tcp_drop_received(connection);
+    }
+}
+
+void pl_tcp_enter_time_wait(struct plumb_tcp *connection) {
+    connection->state = PLUMB_TCP_STATE_TIME_WAIT;
+    pl_tcp_drop_sent(connection);
+    pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
+    pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
+    if (connection->flags & PL_TCP_USER) {
+        pl_tcp_tell(connection, PLUMB_TCP_CLOSED);
+        pl_tcp_pend(connection);
+    }
+}
+
+void pl_tcp_pend(struct plumb_tcp *connection) {
+    struct pl_tcp_state *tcp = connection->tcp;
+
+    if (connection->flags & PL_TCP_PENDING)
+        return;
+    connection->flags |= PL_TCP_PENDING;
+    connection->pending_next = NULL;
+    if (tcp->pending)
+        tcp->pending_last->pending_next = connection;
+    else
+        tcp->pending = connection;
+    tcp->pending_last = connection;
+}
+
+/* Shows a new connection to the listener's user, who takes it or not. */
+static void offer(struct plumb_tcp *connection) {
+    struct plumb_tcp_listener *listener = connection->listener;
+
+    connection->flags &= (uint16_t)~PL_TCP_ACCEPT;
+    connection->listener = NULL;
+    connection->flags |= PL_TCP_USER;
+    listener->acceptor(listener, connection, listener->context);
+    if (connection->flags & PL_TCP_USER && !connection->handler)
+        plumb_tcp_abort(connection);
+}
+
+static void tell_user(struct plumb_tcp *connection) {
+    if (connection->flags & PL_TCP_ACCEPT)
+        offer(connection);
+    unsigned events = connection->events;
+    if (!events || !(connection->flags & PL_TCP_USER) || !connection->handler)
+        return;
+    connection->events = 0;
+    connection->handler(connection, events, connection->context);
+    if (events & PLUMB_TCP_CLOSED) {
+        connection->flags &= (uint16_t)~PL_TCP_USER;
+        pl_tcp_drop_received(connection);
+    }
+}
+
+/* Handlers are called from polls only; what the user calls from elsewhere may
+ * send at once, and events wait. */
+static void send_all_pending(struct pl_tcp_state *tcp) {
+    for (struct plumb_tcp *connection = tcp->pending; connection;
+         connection = connection->pending_next)
+        pl_tcp_output(connection);
+}
+
+void pl_tcp_settle(struct plumb *stack, void *state) {
+    struct pl_tcp_state *tcp = state;
+
+    if (!stack->in_poll) {
+        send_all_pending(tcp);
+        return;
+    }
+    while (tcp->pending) {
+        struct plumb_tcp *connection = tcp->pending;
+        tell_user(connection);
+        pl_tcp_output(connection);
+        /* Only now: what the handler did is in what was just sent. */
+        tcp->pending = connection->pending_next;
+        connection->flags &= (uint16_t)~PL_TCP_PENDING;
+        if (connection->events && connection->flags & PL_TCP_USER && connection->handler)
+            pl_tcp_pend(connection);
+    }
+}
+
+struct port_question {
+    struct pl_tcp_state *tcp;
+    plumb_ipv4 remote;
+    uint16_t remote_port;
+    plumb_ipv4 local;
+};
+
+static uint32_t join_ports(uint16_t remote, uint16_t local) {
+    return plumb_put32((uint32_t)remote << 16 | local).be;
+}
+
+static bool port_in_use(void *context, uint16_t port) {
+    const struct port_question *question = context;
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_LISTENERS; i++)
+        if (question->tcp->listeners[i].acceptor && question->tcp->listeners[i].local.port == port)
+            return true;
+    return pl_tcp_find(question->tcp, question->local, question->remote,
+                       join_ports(question->remote_port, port)) != NULL;
+}
+
+int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_t local_port,
+                      plumb_tcp_handler *handler, void *context, struct plumb_tcp **out) {
+    struct pl_tcp_state *tcp = pl_layer_state(stack, &pl_tcp_layer);
+    struct pl_route route;
+
+    if (!handler || !remote.port || !remote.address.be)
+        return PLUMB_ERROR_INVALID;
+    if (!pl_route_find(stack, remote.address, &route) || route.netif->ipv4.be == 0)
+        return PLUMB_ERROR_NO_ROUTE;
+    if (route.broadcast)
+        return PLUMB_ERROR_INVALID;
+    struct port_question question = {tcp, remote.address, remote.port, route.netif->ipv4};
+    if (local_port == 0)
+        local_port = pl_port_choose(stack, port_in_use, &question);
+    else if (pl_tcp_find(tcp, question.local, remote.address, join_ports(remote.port, local_port)))
+        return PLUMB_ERROR_IN_USE;
+    if (local_port == 0)
+        return PLUMB_ERROR_NO_CONNECTION;
+    struct plumb_tcp *connection = pl_tcp_allocate(tcp, &route, question.local, remote.address,
+                                                   join_ports(remote.port, local_port));
+    if (!connection)
+        return PLUMB_ERROR_NO_CONNECTION;
+    connection->state = PLUMB_TCP_STATE_SYN_SENT;
+    connection->flags |= PL_TCP_USER;
+    connection->handler = handler;
+    connection->context = context;
+    pl_tcp_send_syn(connection);
+    *out = connection;
+    pl_settle(stack);
+    return PLUMB_OK;
+}
+
+void plumb_tcp_set_handler(struct plumb_tcp *connection, plumb_tcp_handler *handler,
+                           void *context) {
+    connection->handler = handler;
+    connection->context = context;
+    if (connection->events)
+        pl_tcp_pend(connection);
+}
+
+void plumb_tcp_shutdown(struct plumb_tcp *connection) {
+    switch (connection->state) {
+    case PLUMB_TCP_STATE_ESTABLISHED:
+        connection->state = PLUMB_TCP_STATE_FIN_WAIT_1;
+        break;
+    case PLUMB_TCP_STATE_CLOSE_WAIT:
+        connection->state = PLUMB_TCP_STATE_LAST_ACK;
+        break;
+    default:
+        return;
+    }
+    connection->flags |= PL_TCP_FIN_QUEUED;
+    pl_tcp_pend(connection);
+    pl_settle(connection->tcp->stack);
+}
+
+void plumb_tcp_close(struct plumb_tcp *connection) {
+    if (connection->state == PLUMB_TCP_STATE_SYN_SENT || connection->receive_queued ||
+        connection->reordered) {
+        plumb_tcp_abort(connection);
+        return;
+    }
+    connection->flags &= (uint16_t)~PL_TCP_USER;
+    connection->handler = NULL;
+    connection->posted = NULL;
+    if (connection->state == PLUMB_TCP_STATE_FIN_WAIT_2)
+        pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
+    plumb_tcp_shutdown(connection);
+}
+
+void plumb_tcp_abort(struct plumb_tcp *connection) {
+    struct plumb *stack = connection->tcp->stack;
+
+    connection->flags &= (uint16_t)~PL_TCP_USER;
+    connection->handler = NULL;
+    connection->posted = NULL;
+    if (connection->state == PLUMB_TCP_STATE_CLOSED ||
+        connection->state == PLUMB_TCP_STATE_TIME_WAIT) {
+        pl_tcp_drop_received(connection);
+        return;
+    }
+    if (connection->state != PLUMB_TCP_STATE_SYN_SENT)
+        pl_tcp_send_reset(connection);
+    pl_tcp_end(connection, PLUMB_ERROR_ABORTED);
+    pl_settle(stack);
+}
+
+int plumb_tcp_error(const struct plumb_tcp *connection) {
+    return connection->error;
+}
+
+int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option option,
+                         uint32_t value) {
+    const bool buffer = option == PLUMB_TCP_SEND_BUFFER || option == PLUMB_TCP_RECEIVE_BUFFER;
+
+    if (buffer && (value == 0 || value > 1U << 20))
+        return PLUMB_ERROR_INVALID;
+    switch (option) {
+    case PLUMB_TCP_NODELAY:
+        if (value)
+            connection->flags |= PL_TCP_NO_DELAY;
+        else
+            connection->flags &= (uint16_t)~PL_TCP_NO_DELAY;
+        break;
+    case PLUMB_TCP_KEEPALIVE:
+        connection->keepalive_ms = value;
+        if (value)
+            pl_tcp_set_deadline(connection, PL_TCP_IDLE, value);
+        break;
+    case PLUMB_TCP_USER_TIMEOUT:
+        connection->user_timeout_ms = value;
+        break;
+    case PLUMB_TCP_SEND_BUFFER:
+        connection->send_limit = value;
+        break;
+    case PLUMB_TCP_RECEIVE_BUFFER:
+        connection->receive_limit = value;
+        break;
+    default:
+        return PLUMB_ERROR_INVALID;
+    }
+    return PLUMB_OK;
+}
+
+void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_info *info) {
+    *info = (struct plumb_tcp_info){
+        .state = (enum plumb_tcp_state)connection->state,
+        .local = {connection->local, pl_tcp_local_port(connection)},
+        .remote = {connection->remote, pl_tcp_remote_port(connection)},
+        .mss = connection->mss,
+        .rto_ms = pl_tcp_backed_off(connection),
+        .srtt_us = connection->srtt_us,
+        .congestion_window = connection->congestion_window,
+        .slow_start_threshold = connection->slow_start_threshold,
+        .send_window = connection->send_window,
+        .receive_window = connection->receive_edge - connection->receive_next,
+        .segments_in = connection->segments_in,
+        .segments_out = connection->segments_out,
+        .acks_out = connection->acks_out,
+        .retransmitted = connection->retransmitted,
+    };
+}
+
+static void create(struct plumb *stack, void *state) {
+    struct pl_tcp_state *tcp = state;
+
+    tcp->stack = stack;
+}
+
+static void destroy(struct plumb *stack, void *state) {
+    struct pl_tcp_state *tcp = state;
+
+    (void)stack;
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
+        struct plumb_tcp *connection = &tcp->connections[i];
+        connection->flags &= (uint16_t)~PL_TCP_USER;
+        pl_tcp_end(connection, PLUMB_ERROR_ABORTED);
+        if (connection->tcp)
+            pl_tcp_drop_received(connection);
+    }
+}
+
+/* Connections from an address that is no longer ours cannot go on. */
+static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
+                        plumb_ipv4 old) {
+    struct pl_tcp_state *tcp = state;
+
+    (void)stack;
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
+        struct plumb_tcp *connection = &tcp->connections[i];
+        if (connection->netif == netif && connection->local.be == old.be &&
+            netif->ipv4.be != old.be)
+            pl_tcp_end(connection, PLUMB_ERROR_UNREACHABLE);
+    }
+}
+
+const struct pl_layer pl_tcp_layer = {
+    .state_size = sizeof(struct pl_tcp_state),
+    .create = create,
+    .destroy = destroy,
+    .settle = pl_tcp_settle,
+    .readdressed = readdressed,
+};

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * A received segment: checked, then taken by the state of its connection
+ * (RFC 9293 section 3.10.7, in its order of checks; RFC 5961).
+ */
+#include "tcp/tcp.h"
+
+#include "bytes/bytes.h"
+
+void pl_tcp_drop(struct pl_tcp_state *tcp, enum plumb_counter counter, struct pl_segment *segment) {
+    pl_drop(tcp->stack, counter, segment->packet);
+    segment->packet = NULL;
+}
+
+void pl_tcp_done(struct pl_segment *segment) {
+    plumb_packet_put(segment->packet);
+    segment->packet = NULL;
+}
+
+/* ---- checks on the segment alone ---- */
+
+/* Verifies the checksum. Payload that a connection wants in memory of its user's
+ * is copied there in the same pass. */
+static bool checksum_passes(struct plumb_tcp *connection, struct pl_segment *segment,
+                            unsigned header_length) {
+    const struct plumb_packet *packet = segment->packet;
+    const struct pl_ipv4_header *ip = segment->ip;
+    uint32_t pseudo = pl_pseudo_sum(pl_net32_get(ip->source), pl_net32_get(ip->destination),
+                                    PL_PROTOCOL_TCP, packet->total);
+    uint32_t payload_sum;
+
+    if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
+        return true;
+    if (connection && connection->posted &&
+        pl_tcp_copy_to_posted(connection, segment->sequence, packet, header_length, &payload_sum)) {
+        segment->delivered = true;
+        return pl_fold(pseudo + pl_sum(packet->data, header_length) + payload_sum) == 0xffff;
+    }
+    return pl_fold(pseudo + pl_packet_sum(packet)) == 0xffff;
+}
+
+static void parse(struct pl_segment *segment, unsigned header_length) {
+    const struct pl_tcp_header *header = segment->header;
+
+    segment->sequence = plumb_get32(pl_net32_get(header->sequence));
+    segment->acknowledgement = plumb_get32(pl_net32_get(header->acknowledgement));
+    segment->window = plumb_get16(header->window);
+    segment->flags = header->flags;
+    segment->options_length = (uint8_t)(header_length - PL_TCP_HEADER);
+    segment->length = segment->packet->total - header_length;
+}
+
+static uint32_t sequence_length(const struct pl_segment *segment) {
+    return segment->length + !!(segment->flags & PL_TCP_SYN) + !!(segment->flags & PL_TCP_FIN);
+}
+
+/* ---- no connection, and SYN_SENT ---- */
+
+static void input_closed(struct pl_tcp_state *tcp, struct plumb_netif *netif,
+                         struct pl_segment *segment) {
+    const uint8_t kind = segment->flags & (PL_TCP_SYN | PL_TCP_RST | PL_TCP_ACK);
+
+    if (kind == PL_TCP_SYN) {
+        pl_tcp_passive_open(tcp, netif, segment);
+        return;
+    }
+    pl_tcp_reset_stranger(tcp, netif, segment);
+    pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_port, segment);
+}
+
+static void establish(struct plumb_tcp *connection, const struct pl_segment *segment) {
+    struct plumb *stack = connection->tcp->stack;
+
+    connection->state = PLUMB_TCP_STATE_ESTABLISHED;
+    connection->send_unacked = segment->acknowledgement;
+    connection->window_sequence = segment->sequence;
+    connection->window_acknowledgement = segment->acknowledgement;
+    connection->send_window =
+        segment->flags & PL_TCP_SYN ? segment->window : segment->window << connection->send_scale;
+    connection->send_window_most = connection->send_window;
+    connection->recover = connection->initial_sequence;
+    connection->retries = 0;
+    connection->progress_ms = stack->now_ms;
+    pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
+    if (connection->flags & PL_TCP_TIMING)
+        pl_tcp_round_trip(connection, (uint32_t)stack->now_us - connection->timed_us);
+    connection->flags &= (uint16_t)~PL_TCP_TIMING;
+    if (connection->flags & PL_TCP_SYN_REPEATED) {
+        /* A handshake that lost a SYN says little for the path (RFC 6298 section
+         * 5.7, RFC 5681 section 3.1). */
+        connection->rto_ms = 3000;
+        connection->congestion_window = connection->mss;
+    }
+    pl_count(stack, PLUMB_COUNTER_tcp_opened);
+    pl_tcp_pend(connection);
+}
+
+static void synchronise(struct plumb_tcp *connection, const struct pl_segment *segment) {
+    struct pl_tcp_options options;
+
+    connection->receive_next = connection->receive_edge = connection->receive_acked =
+        segment->sequence + 1;
+    pl_tcp_parse_options(segment, &options);
+    pl_tcp_apply_options(connection, &options);
+    connection->flags |= PL_TCP_ACK_NOW;
+}
+
+static void input_syn_sent(struct plumb_tcp *connection, struct pl_segment *segment) {
+    struct pl_tcp_state *tcp = connection->tcp;
+    bool ack = segment->flags & PL_TCP_ACK;
+
+    if (ack && segment->acknowledgement != connection->send_most) {
+        pl_tcp_reset_stranger(tcp, connection->netif, segment);
+        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_acknowledgement, segment);
+    } else if (segment->flags & PL_TCP_RST) {
+        if (ack) {
+            pl_tcp_end(connection, PLUMB_ERROR_REFUSED);
+            pl_tcp_done(segment);
+        } else {
+            pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_reset, segment);
+        }
+    } else if (!(segment->flags & PL_TCP_SYN) || segment->flags & PL_TCP_FIN) {
+        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_flags, segment);
+    } else if (ack) {
+        synchronise(connection, segment);
+        establish(connection, segment);
+        pl_tcp_tell(connection, PLUMB_TCP_CONNECTED);
+        pl_tcp_done(segment);
+    } else {
+        /* Both sides open at once (RFC 9293 section 3.5, figure 7). */
+        synchronise(connection, segment);
+        connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
+        connection->send_window = segment->window;
+        pl_tcp_send_syn(connection);
+        pl_tcp_done(segment);
+    }
+}
+
+/* ---- synchronised states ---- */
+
+/* RFC 9293 section 3.10.7.4, first check. A closed window takes nothing, yet the
+ * acknowledgement of what probes it counts. */
+static bool sequence_acceptable(const struct plumb_tcp *connection,
+                                const struct pl_segment *segment) {
+    uint32_t open = connection->receive_edge - connection->receive_next;
+    uint32_t offset = segment->sequence - connection->receive_next;
+    uint32_t length = sequence_length(segment);
+
+    if (offset < open || offset == 0)
+        return true;
+    if (length == 0)
+        return false;
+    /* It begins before the window: does it reach into it? */
+    return offset + length - 1 < open && (int32_t)offset < 0;
+}
+
+/* Not acceptable: an old duplicate, a keepalive probe, or something forged. All
+ * are answered; those that carry nothing only so often. */
+static void refuse_sequence(struct plumb_tcp *connection, struct pl_segment *segment) {
+    uint32_t length = sequence_length(segment);
+    uint32_t end = segment->sequence + length;
+    bool old = !pl_after(end, connection->receive_next);
+
+    if (connection->state == PLUMB_TCP_STATE_TIME_WAIT && segment->flags & PL_TCP_FIN)
+        pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
+    if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED && segment->flags & PL_TCP_SYN) {
+        pl_tcp_send_syn(connection);
+    } else if (old && segment->length) {
+        connection->flags |= PL_TCP_ACK_NOW;
+        pl_tcp_pend(connection);
+    } else {
+        pl_tcp_challenge(connection);
+    }
+    if (old) {
+        pl_count(connection->tcp->stack, PLUMB_COUNTER_tcp_duplicate);
+        pl_tcp_done(segment);
+    } else {
+        pl_tcp_drop(connection->tcp, PLUMB_COUNTER_tcp_sequence, segment);
+    }
+}
+
+/* RFC 5961 section 3.2: only the exact number resets; RFC 1337: not in TIME_WAIT. */
+static void take_reset(struct plumb_tcp *connection, struct pl_segment *segment) {
+    uint32_t open = connection->receive_edge - connection->receive_next;
+    uint32_t offset = segment->sequence - connection->receive_next;
+
+    if (offset == 0 && connection->state != PLUMB_TCP_STATE_TIME_WAIT) {
+        pl_tcp_end(connection, connection->state == PLUMB_TCP_STATE_SYN_RECEIVED
+                                   ? PLUMB_ERROR_REFUSED
+                                   : PLUMB_ERROR_RESET);
+        pl_tcp_done(segment);
+        return;
+    }
+    if (offset < open)
+        pl_tcp_challenge(connection);
+    pl_tcp_drop(connection->tcp, PLUMB_COUNTER_tcp_reset, segment);
+}
+
+/* A SYN where none belongs. A new connection may follow one in TIME_WAIT (RFC
+ * 9293 section 3.6.1); any other is challenged (RFC 5961 section 4.2). */
+static void take_syn(struct plumb_tcp *connection, struct plumb_netif *netif,
+                     struct pl_segment *segment) {
+    struct pl_tcp_state *tcp = connection->tcp;
+
+    if (connection->state == PLUMB_TCP_STATE_TIME_WAIT &&
+        !(connection->flags & (PL_TCP_USER | PL_TCP_PENDING)) && !(segment->flags & PL_TCP_ACK) &&
+        pl_after(segment->sequence, connection->receive_next)) {
+        pl_tcp_end(connection, PLUMB_OK);
+        pl_tcp_passive_open(tcp, netif, segment);
+        return;
+    }
+    pl_tcp_challenge(connection);
+    pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_syn, segment);
+}
+
+/* The handshake's last ACK; false when it acknowledges something else. */
+static bool complete_handshake(struct plumb_tcp *connection, struct pl_segment *segment) {
+    if (segment->acknowledgement != connection->send_most) {
+        pl_tcp_reset_stranger(connection->tcp, connection->netif, segment);
+        return false;
+    }
+    /* Out of SYN_RECEIVED, but still the listener's until offered to its user. */
+    if (connection->listener) {
+        connection->listener->half_open--;
+        connection->flags |= PL_TCP_ACCEPT;
+    } else {
+        pl_tcp_tell(connection, PLUMB_TCP_CONNECTED);
+    }
+    establish(connection, segment);
+    return true;
+}
+
+/* Our FIN was acknowledged. */
+static void take_fin_acknowledged(struct plumb_tcp *connection) {
+    switch (connection->state) {
+    case PLUMB_TCP_STATE_FIN_WAIT_1:
+        connection->state = PLUMB_TCP_STATE_FIN_WAIT_2;
+        if (!(connection->flags & PL_TCP_USER))
+            pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
+        break;
+    case PLUMB_TCP_STATE_CLOSING:
+        pl_tcp_enter_time_wait(connection);
+        break;
+    case PLUMB_TCP_STATE_LAST_ACK:
+        pl_tcp_end(connection, PLUMB_OK);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool fin_acknowledged(const struct plumb_tcp *connection) {
+    return connection->flags & PL_TCP_FIN_SENT &&
+           connection->send_unacked == connection->send_most && !connection->send_first;
+}
+
+/* Payload and FIN, in the states that take them. */
+static void take_text(struct plumb_tcp *connection, struct pl_segment *segment) {
+    struct pl_tcp_state *tcp = connection->tcp;
+
+    if (connection->flags & PL_TCP_FIN_RECEIVED) {
+        /* Nothing comes after a FIN. */
+        connection->flags |= PL_TCP_ACK_NOW;
+        pl_tcp_pend(connection);
+        if (segment->length)
+            pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_window, segment);
+        else
+            pl_tcp_done(segment);
+        return;
+    }
+    if (segment->length && !(connection->flags & (PL_TCP_USER | PL_TCP_ACCEPT))) {
+        /* Nobody will ever read it (RFC 9293 section 3.6.1). */
+        pl_tcp_send_reset(connection);
+        pl_tcp_end(connection, PLUMB_ERROR_ABORTED);
+        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_closed, segment);
+        return;
+    }
+    plumb_packet_trim_front(segment->packet, (unsigned)PL_TCP_HEADER + segment->options_length);
+    pl_tcp_take_payload(connection, segment);
+}
+
+static void input_synchronised(struct plumb_tcp *connection, struct plumb_netif *netif,
+                               struct pl_segment *segment) {
+    struct pl_tcp_state *tcp = connection->tcp;
+
+    if (segment->flags & PL_TCP_RST) {
+        take_reset(connection, segment);
+        return;
+    }
+    if (segment->flags & PL_TCP_SYN && connection->state != PLUMB_TCP_STATE_SYN_RECEIVED) {
+        take_syn(connection, netif, segment);
+        return;
+    }
+    if (!sequence_acceptable(connection, segment)) {
+        refuse_sequence(connection, segment);
+        return;
+    }
+    if (segment->flags & PL_TCP_SYN || !(segment->flags & PL_TCP_ACK)) {
+        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_flags, segment);
+        return;
+    }
+    bool taken = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED
+                     ? complete_handshake(connection, segment)
+                     : pl_tcp_take_acknowledgement(connection, segment);
+    if (!taken) {
+        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_acknowledgement, segment);
+        return;
+    }
+    connection->heard_ms = tcp->stack->now_ms;
+    if (connection->state > PLUMB_TCP_STATE_ESTABLISHED && fin_acknowledged(connection))
+        take_fin_acknowledged(connection);
+    if (connection->state != PLUMB_TCP_STATE_CLOSED &&
+        (segment->length || segment->flags & PL_TCP_FIN))
+        take_text(connection, segment);
+}
+
+void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
+                  const struct pl_ipv4_header *ip, struct plumb_packet *packet) {
+    struct pl_tcp_state *tcp = state;
+    const struct pl_tcp_header *header = (const void *)packet->data;
+    struct pl_segment segment = {.ip = ip, .header = header, .packet = packet};
+
+    if (packet->length < PL_TCP_HEADER) {
+        pl_drop(stack, PLUMB_COUNTER_tcp_short, packet);
+        return;
+    }
+    unsigned header_length = (header->offset >> 4) * 4U;
+    if (header_length < PL_TCP_HEADER || header_length > packet->length) {
+        pl_drop(stack, PLUMB_COUNTER_tcp_offset, packet);
+        return;
+    }
+    if (packet->flags & PLUMB_PACKET_BROADCAST) {
+        pl_drop(stack, PLUMB_COUNTER_tcp_broadcast, packet);
+        return;
+    }
+    parse(&segment, header_length);
+    struct plumb_tcp *connection =
+        pl_tcp_find(tcp, pl_net32_get(ip->destination), pl_net32_get(ip->source),
+                    pl_net32_get(header->ports).be);
+    if (!checksum_passes(connection, &segment, header_length)) {
+        pl_drop(stack, PLUMB_COUNTER_tcp_checksum, packet);
+        return;
+    }
+    if (!connection)
+        input_closed(tcp, netif, &segment);
+    else if (connection->state == PLUMB_TCP_STATE_SYN_SENT)
+        input_syn_sent(connection, &segment);
+    else
+        input_synchronised(connection, netif, &segment);
+    if (segment.packet)
+        plumb_packet_put(segment.packet);
+}
+
+/* Only a connection that is still opening ends by an ICMP message; others take it
+ * as a hint (RFC 5927 section 4, RFC 9293 section 3.9.2.2), and time-outs decide. */
+bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
+                       const void *payload, int error) {
+    const struct pl_tcp_header *header = payload;
+    uint32_t ports = pl_net32_get(header->ports).be;
+    struct plumb_tcp *connection =
+        pl_tcp_find(state, pl_net32_get(quoted->source), pl_net32_get(quoted->destination),
+                    ports << 16 | ports >> 16);
+
+    (void)stack;
+    if (!connection)
+        return false;
+    uint32_t sequence = plumb_get32(pl_net32_get(header->sequence));
+    if (sequence - connection->send_unacked >= connection->send_most - connection->send_unacked)
+        return false;
+    if (connection->state == PLUMB_TCP_STATE_SYN_SENT)
+        pl_tcp_end(connection, error);
+    return true;
+}

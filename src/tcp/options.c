@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * TCP options of a SYN: maximum segment size (RFC 9293 section 3.7.1) and
+ * window scale (RFC 7323 section 2). Others are stepped over.
+ */
+#include "tcp/tcp.h"
+
+enum { KIND_END = 0, KIND_NOP = 1, KIND_MSS = 2, KIND_SCALE = 3 };
+
+#define DEFAULT_MSS 536
+/* Smaller ones make a sender spend more on headers than on bytes; Linux's floor. */
+#define SMALLEST_MSS  48
+#define LARGEST_SCALE 14
+
+static void take_option(const uint8_t *option, unsigned length, struct pl_tcp_options *options) {
+    if (option[0] == KIND_MSS && length == 4) {
+        options->mss = (uint16_t)(option[2] << 8 | option[3]);
+        if (options->mss < SMALLEST_MSS)
+            options->mss = SMALLEST_MSS;
+    } else if (option[0] == KIND_SCALE && length == 3) {
+        options->has_scale = true;
+        options->scale = option[2] > LARGEST_SCALE ? LARGEST_SCALE : option[2];
+    }
+}
+
+void pl_tcp_parse_options(const struct pl_segment *segment, struct pl_tcp_options *options) {
+    const uint8_t *option = (const uint8_t *)(segment->header + 1);
+    unsigned left = segment->options_length;
+
+    *options = (struct pl_tcp_options){.mss = DEFAULT_MSS};
+    while (left && *option != KIND_END) {
+        unsigned length = 1;
+        if (*option != KIND_NOP) {
+            if (left < 2 || option[1] < 2 || option[1] > left)
+                return;
+            length = option[1];
+            take_option(option, length, options);
+        }
+        option += length;
+        left -= length;
+    }
+}
+
+static uint16_t interface_mss(const struct plumb_tcp *connection) {
+    return (uint16_t)(connection->netif->mtu - PL_IPV4_HEADER - PL_TCP_HEADER);
+}
+
+static uint8_t scale_for(uint32_t limit) {
+    uint8_t scale = 0;
+
+    while (limit >> scale > UINT16_MAX)
+        scale++;
+    return scale;
+}
+
+unsigned pl_tcp_build_options(const struct plumb_tcp *connection, uint8_t *to) {
+    uint16_t mss = interface_mss(connection);
+    bool answering = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED;
+
+    to[0] = KIND_MSS;
+    to[1] = 4;
+    to[2] = (uint8_t)(mss >> 8);
+    to[3] = (uint8_t)mss;
+    if (answering && !(connection->flags & PL_TCP_SCALING))
+        return 4;
+    to[4] = KIND_NOP;
+    to[5] = KIND_SCALE;
+    to[6] = 3;
+    to[7] = scale_for(connection->receive_limit);
+    return 8;
+}
+
+void pl_tcp_apply_options(struct plumb_tcp *connection, const struct pl_tcp_options *options) {
+    size_t room = connection->tcp->stack->options.segments->capacity - (size_t)PL_HEADROOM;
+    uint16_t mss = interface_mss(connection);
+
+    if (mss > room)
+        mss = (uint16_t)room;
+    connection->mss = options->mss < mss ? options->mss : mss;
+    if (options->has_scale) {
+        connection->flags |= PL_TCP_SCALING;
+        connection->send_scale = options->scale;
+        connection->receive_scale = scale_for(connection->receive_limit);
+    }
+    pl_tcp_congestion_start(connection);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * What is sent, and when (RFC 9293 section 3.8.6, RFC 5681, RFC 1122 section
+ * 4.2.3.4 on Nagle and section 4.2.3.2 on delayed acknowledgements).
+ */
+#include "tcp/tcp.h"
+
+#include "bytes/bytes.h"
+
+/* The pause before trying again after a full ring or an unknown neighbour, and
+ * after an empty pool. */
+#define RETRY_RING_MS 1
+#define RETRY_POOL_MS 10
+
+/* Challenges per connection and second: a random number from the first on, so
+ * that nobody can count them (RFC 5961 section 7; CVE-2016-5696). */
+#define CHALLENGES_LEAST  5
+#define CHALLENGES_SPREAD 8
+
+/* ---- headers ---- */
+
+static uint16_t window_field(struct plumb_tcp *connection, uint8_t flags) {
+    uint32_t window = pl_tcp_receive_window(connection);
+
+    if (!(flags & PL_TCP_SYN)) {
+        uint32_t unit = 1U << connection->receive_scale;
+        window = (window + unit - 1) >> connection->receive_scale;
+    }
+    return (uint16_t)(window < UINT16_MAX ? window : UINT16_MAX);
+}
+
+/* Writes the TCP and IPv4 headers in front of a packet whose payload, if any, has
+ * the sum `payload_sum`, and clears what the acknowledgement in it settles. */
+static void push_headers(struct plumb_tcp *connection, struct plumb_packet *packet,
+                         uint32_t sequence, uint8_t flags, uint32_t payload_sum) {
+    struct pl_tcp_header *header = pl_packet_push(packet, PL_TCP_HEADER);
+    const uint32_t ports = connection->ports << 16 | connection->ports >> 16;
+    unsigned options = 0;
+
+    if (flags & PL_TCP_SYN) {
+        options = pl_tcp_build_options(connection, (uint8_t *)(header + 1));
+        packet->length = packet->total = (uint16_t)(PL_TCP_HEADER + options);
+        payload_sum = pl_sum(header + 1, options);
+    }
+    const plumb_be32 acknowledgement =
+        plumb_put32(flags & PL_TCP_ACK ? connection->receive_next : 0);
+    const plumb_be32 sequence_field = plumb_put32(sequence);
+    const plumb_be16 window = plumb_put16(window_field(connection, flags));
+    const uint8_t offset = (uint8_t)((PL_TCP_HEADER + options) << 2);
+
+    header->ports = pl_net32_put((plumb_be32){ports});
+    header->sequence = pl_net32_put(sequence_field);
+    header->acknowledgement = pl_net32_put(acknowledgement);
+    header->offset = offset;
+    header->flags = flags;
+    header->window = window;
+    header->urgent.be = 0;
+    if (connection->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM) {
+        packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
+        header->checksum.be = 0;
+    } else {
+        uint64_t sum = (uint64_t)payload_sum + connection->address_sum + ports + sequence_field.be +
+                       acknowledgement.be + window.be +
+                       PLUMB_SWAP16((uint16_t)(offset << 8 | flags)) +
+                       PLUMB_SWAP16(PL_PROTOCOL_TCP) + PLUMB_SWAP16(packet->total);
+        header->checksum.be = (uint16_t)~pl_fold64(sum);
+    }
+    pl_ipv4_push_header(packet, PL_PROTOCOL_TCP, connection->local, connection->remote,
+                        connection->address_sum, (plumb_be16){0},
+                        (plumb_be16)PLUMB_BE16(PL_IPV4_DONT_FRAGMENT));
+    connection->receive_acked = connection->receive_next;
+    connection->flags &= (uint16_t)~PL_TCP_ACK_NOW;
+    pl_tcp_clear_deadline(connection, PL_TCP_ACKNOWLEDGE);
+}
+
+static int transmit(struct plumb_tcp *connection, struct plumb_packet *packet) {
+    struct plumb *stack = connection->tcp->stack;
+    struct pl_neighbour *neighbour = connection->neighbour;
+
+    if (!neighbour || neighbour->address.be != connection->next_hop.be ||
+        neighbour->netif != connection->netif || neighbour->state == PL_NEIGHBOUR_FREE) {
+        neighbour = pl_neighbour_resolve(stack, connection->netif, connection->next_hop);
+        connection->neighbour = neighbour;
+    }
+    int result = neighbour ? pl_link_send(stack, neighbour, packet) : PLUMB_ERROR_NO_BUFFER;
+    if (result != PLUMB_OK) {
+        /* The acknowledgement did not get out either. */
+        connection->flags |= PL_TCP_ACK_NOW;
+        pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_RING_MS);
+    }
+    return result;
+}
+
+/* ---- segments without payload ---- */
+
+static struct plumb_packet *take_header(struct plumb_tcp *connection) {
+    struct plumb *stack = connection->tcp->stack;
+    struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
+
+    if (!packet) {
+        pl_count(stack, PLUMB_COUNTER_tcp_no_buffer_out);
+        pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_POOL_MS);
+    }
+    return packet;
+}
+
+static int send_control(struct plumb_tcp *connection, uint32_t sequence, uint8_t flags) {
+    struct plumb_packet *packet = take_header(connection);
+
+    if (!packet)
+        return PLUMB_ERROR_NO_BUFFER;
+    push_headers(connection, packet, sequence, flags, 0);
+    int result = transmit(connection, packet);
+    plumb_packet_put(packet);
+    return result;
+}
+
+void pl_tcp_send_ack(struct plumb_tcp *connection) {
+    if (send_control(connection, connection->send_next, PL_TCP_ACK) == PLUMB_OK)
+        connection->acks_out++;
+    else
+        connection->flags |= PL_TCP_ACK_NOW;
+}
+
+void pl_tcp_send_probe(struct plumb_tcp *connection) {
+    send_control(connection, connection->send_unacked - 1, PL_TCP_ACK);
+}
+
+void pl_tcp_send_reset(struct plumb_tcp *connection) {
+    send_control(connection, connection->send_next, PL_TCP_RST | PL_TCP_ACK);
+}
+
+/* Begins to time the segment that ends at `end`, unless one is being timed. */
+static void begin_timing(struct plumb_tcp *connection, uint32_t end) {
+    if (connection->flags & PL_TCP_TIMING)
+        return;
+    connection->flags |= PL_TCP_TIMING;
+    connection->timed_sequence = end;
+    connection->timed_us = (uint32_t)connection->tcp->stack->now_us;
+}
+
+void pl_tcp_send_syn(struct plumb_tcp *connection) {
+    bool answering = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED;
+
+    if (connection->flags & PL_TCP_SYN_REPEATED)
+        connection->flags &= (uint16_t)~PL_TCP_TIMING;
+    else
+        begin_timing(connection, connection->initial_sequence + 1);
+    send_control(connection, connection->initial_sequence,
+                 (uint8_t)(PL_TCP_SYN | (answering ? PL_TCP_ACK : 0)));
+    connection->send_next = connection->send_most = connection->initial_sequence + 1;
+    if (!pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
+        pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
+}
+
+void pl_tcp_challenge(struct plumb_tcp *connection) {
+    struct plumb *stack = connection->tcp->stack;
+
+    if (connection->challenge_ms == 0 || stack->now_ms - connection->challenge_ms >= 1000) {
+        connection->challenge_ms = stack->now_ms | 1;
+        connection->challenges =
+            (uint8_t)(CHALLENGES_LEAST + plumb_random(stack) % CHALLENGES_SPREAD);
+    }
+    if (connection->challenges == 0) {
+        pl_count(stack, PLUMB_COUNTER_tcp_challenge_limited);
+        return;
+    }
+    connection->challenges--;
+    pl_count(stack, PLUMB_COUNTER_tcp_challenge);
+    connection->flags |= PL_TCP_ACK_NOW;
+    pl_tcp_pend(connection);
+}
+
+void pl_tcp_reset_stranger(struct pl_tcp_state *tcp, struct plumb_netif *netif,
+                           const struct pl_segment *segment) {
+    struct pl_route route;
+
+    if (segment->flags & PL_TCP_RST ||
+        !pl_route_find(tcp->stack, pl_net32_get(segment->ip->source), &route))
+        return;
+    /* A connection of no table, for as long as the RST takes. */
+    struct plumb_tcp stranger = {
+        .tcp = tcp,
+        .netif = netif,
+        .next_hop = route.next_hop,
+        .local = pl_net32_get(segment->ip->destination),
+        .remote = pl_net32_get(segment->ip->source),
+        .ports = segment->header->ports.be,
+    };
+    uint32_t length =
+        segment->length + !!(segment->flags & PL_TCP_SYN) + !!(segment->flags & PL_TCP_FIN);
+    struct plumb_packet *packet = plumb_packet_take(tcp->stack->options.headers, PL_HEADROOM);
+    if (!packet)
+        return;
+    stranger.address_sum = pl_ipv4_address_sum(stranger.local, stranger.remote);
+    stranger.receive_next = stranger.receive_edge = segment->sequence + length;
+    if (segment->flags & PL_TCP_ACK)
+        push_headers(&stranger, packet, segment->acknowledgement, PL_TCP_RST, 0);
+    else
+        push_headers(&stranger, packet, 0, PL_TCP_RST | PL_TCP_ACK, 0);
+    struct pl_neighbour *neighbour = pl_neighbour_resolve(tcp->stack, netif, route.next_hop);
+    if (neighbour)
+        pl_link_send(tcp->stack, neighbour, packet);
+    plumb_packet_put(packet);
+}
+
+/* ---- segments with payload ---- */
+
+/* May the headers be written in front of the payload itself? Not while a device
+ * reads the packet, nor where the network header would miss a word. */
+static bool takes_headers(const struct plumb_packet *segment) {
+    return segment->pool->capacity && segment->references == 1 &&
+           ((uintptr_t)segment->data & 3) == 0;
+}
+
+static int send_in_place(struct plumb_tcp *connection, struct plumb_packet *segment,
+                         uint8_t flags) {
+    uint8_t *data = segment->data;
+    uint16_t length = segment->length;
+
+    push_headers(connection, segment, segment->sequence, flags, segment->sum);
+    int result = transmit(connection, segment);
+    segment->data = data;
+    segment->length = segment->total = length;
+    return result;
+}
+
+static int send_behind_header(struct plumb_tcp *connection, struct plumb_packet *segment,
+                              uint8_t flags) {
+    struct plumb_packet *front = take_header(connection);
+
+    if (!front)
+        return PLUMB_ERROR_NO_BUFFER;
+    front->more = segment;
+    front->total = segment->total;
+    front->flags = PLUMB_PACKET_RETAINED;
+    push_headers(connection, front, segment->sequence, flags, segment->sum);
+    int result = transmit(connection, front);
+    front->more = NULL;
+    plumb_packet_put(front);
+    return result;
+}
+
+/* Notes that sequence numbers up to `end` are out. */
+static void note_sent(struct plumb_tcp *connection, uint32_t sequence, uint32_t end) {
+    if (sequence == connection->send_most) {
+        begin_timing(connection, end);
+    } else {
+        connection->retransmitted++;
+        pl_count(connection->tcp->stack, PLUMB_COUNTER_tcp_retransmitted);
+        /* Karn: what was sent twice is not timed. */
+        connection->flags &= (uint16_t)~PL_TCP_TIMING;
+    }
+    if (pl_after(end, connection->send_next))
+        connection->send_next = end;
+    if (pl_after(end, connection->send_most))
+        connection->send_most = end;
+    if (!pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
+        pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
+}
+
+static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segment) {
+    bool last = segment->next == NULL;
+    bool fin = last && connection->flags & PL_TCP_FIN_QUEUED;
+    uint8_t flags = (uint8_t)(PL_TCP_ACK | (last ? PL_TCP_PSH : 0) | (fin ? PL_TCP_FIN : 0));
+    int result = takes_headers(segment) ? send_in_place(connection, segment, flags)
+                                        : send_behind_header(connection, segment, flags);
+
+    if (result != PLUMB_OK)
+        return result;
+    connection->segments_out++;
+    if (fin)
+        connection->flags |= PL_TCP_FIN_SENT;
+    if (connection->send_unsent == segment)
+        connection->send_unsent = segment->next;
+    note_sent(connection, segment->sequence, segment->sequence + segment->total + fin);
+    return PLUMB_OK;
+}
+
+static void send_fin(struct plumb_tcp *connection) {
+    uint32_t sequence = connection->send_unacked + connection->send_queued;
+
+    if (send_control(connection, sequence, PL_TCP_FIN | PL_TCP_ACK) != PLUMB_OK)
+        return;
+    connection->flags |= PL_TCP_FIN_SENT;
+    note_sent(connection, sequence, sequence + 1);
+}
+
+void pl_tcp_rewind(struct plumb_tcp *connection) {
+    if (connection->send_unacked == connection->send_most)
+        return;
+    connection->send_unsent = connection->send_first;
+    connection->send_next = connection->send_unacked;
+    connection->flags &= (uint16_t) ~(PL_TCP_FIN_SENT | PL_TCP_TIMING);
+}
+
+void pl_tcp_send_oldest(struct plumb_tcp *connection) {
+    struct plumb_packet *oldest = connection->send_first;
+    uint32_t window = connection->send_window ? connection->send_window : 1;
+
+    if (!oldest) {
+        if (connection->flags & PL_TCP_FIN_QUEUED)
+            send_fin(connection);
+        return;
+    }
+    if (oldest->total > window) {
+        if (!pl_tcp_split(connection, oldest, window))
+            return;
+        oldest = connection->send_first;
+    }
+    send_segment(connection, oldest);
+}
+
+/* ---- what may go now ---- */
+
+/* The window that counts: the peer's, and the network's with one segment more for
+ * each of the first two duplicates (RFC 3042). */
+static uint32_t usable_window(const struct plumb_tcp *connection) {
+    uint32_t network = connection->congestion_window;
+
+    if (!(connection->flags & PL_TCP_RECOVERY) && connection->duplicates < 3)
+        network += (uint32_t)connection->duplicates * connection->mss;
+    return network < connection->send_window ? network : connection->send_window;
+}
+
+/* Nagle: a small last segment waits while others are out. */
+static bool held_back(const struct plumb_tcp *connection, const struct plumb_packet *segment) {
+    return segment->total < connection->mss && !segment->next && pl_tcp_in_flight(connection) &&
+           !(connection->flags & (PL_TCP_NO_DELAY | PL_TCP_FIN_QUEUED)) &&
+           !pl_before(connection->send_next, connection->send_most);
+}
+
+/* Cuts off as much of a segment as a small window takes, if that is half of the
+ * largest ever seen (RFC 9293 section 3.8.6.2.1, rule 3); the rest is the
+ * retransmission timer's. */
+static bool fits_after_split(struct plumb_tcp *connection, struct plumb_packet *segment) {
+    uint32_t flight = pl_tcp_in_flight(connection);
+
+    if (flight >= connection->send_window)
+        return false;
+    uint32_t room = connection->send_window - flight;
+    return room < segment->total && connection->congestion_window >= connection->send_window &&
+           room >= connection->send_window_most / 2 && room >= 1 &&
+           pl_tcp_split(connection, segment, room);
+}
+
+static void send_queue(struct plumb_tcp *connection) {
+    struct plumb_packet *segment;
+
+    while ((segment = connection->send_unsent) != NULL) {
+        uint32_t window = usable_window(connection);
+        if (held_back(connection, segment))
+            return;
+        if (pl_tcp_in_flight(connection) + segment->total > window) {
+            if (!fits_after_split(connection, segment))
+                return;
+            segment = connection->send_unsent;
+        }
+        if (send_segment(connection, segment) != PLUMB_OK)
+            return;
+    }
+    if ((connection->flags & (PL_TCP_FIN_QUEUED | PL_TCP_FIN_SENT)) == PL_TCP_FIN_QUEUED)
+        send_fin(connection);
+}
+
+/* Something waits for an acknowledgement, or to be sent: time it. */
+static void keep_time(struct plumb_tcp *connection) {
+    bool waiting = connection->send_first != NULL ||
+                   connection->send_unacked != connection->send_most ||
+                   (connection->flags & (PL_TCP_FIN_QUEUED | PL_TCP_FIN_SENT)) == PL_TCP_FIN_QUEUED;
+
+    if (waiting && !pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
+        pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
+}
+
+/* Two full segments unacknowledged, a window that has opened by two, or haste. */
+static bool acknowledgement_due(const struct plumb_tcp *connection) {
+    uint32_t two = 2U * connection->mss;
+    uint32_t half = connection->receive_limit / 2;
+    uint32_t open = connection->receive_edge - connection->receive_next;
+    uint32_t room = connection->receive_limit - connection->receive_queued;
+
+    if (connection->flags & PL_TCP_ACK_NOW ||
+        connection->receive_next - connection->receive_acked >= two)
+        return true;
+    return connection->receive_limit > connection->receive_queued &&
+           !(connection->flags & PL_TCP_FIN_RECEIVED) && room > open &&
+           room - open >= (half < two ? half : two);
+}
+
+void pl_tcp_output(struct plumb_tcp *connection) {
+    if (connection->state < PLUMB_TCP_STATE_ESTABLISHED)
+        return;
+    if (connection->state != PLUMB_TCP_STATE_TIME_WAIT) {
+        send_queue(connection);
+        keep_time(connection);
+    }
+    if (acknowledgement_due(connection))
+        pl_tcp_send_ack(connection);
+    else if (connection->receive_next != connection->receive_acked &&
+             !pl_tcp_has_deadline(connection, PL_TCP_ACKNOWLEDGE))
+        pl_tcp_set_deadline(connection, PL_TCP_ACKNOWLEDGE, CONFIG_PLUMB_TCP_DELAYED_ACK_MS);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Received payload: in order, out of order, and into the user's hands.
+ */
+#include "tcp/tcp.h"
+
+#include "bytes/bytes.h"
+
+/* Payload this small is copied behind what is queued, where it fits, so that a
+ * flood of tiny segments does not hold a buffer each. */
+#define SMALL 256
+
+/* ---- the window ---- */
+
+uint32_t pl_tcp_receive_window(struct plumb_tcp *connection) {
+    uint32_t room = connection->receive_limit > connection->receive_queued
+                        ? connection->receive_limit - connection->receive_queued
+                        : 0;
+    uint32_t open = connection->receive_edge - connection->receive_next;
+    uint32_t step = connection->receive_limit / 2;
+
+    if (step > connection->mss)
+        step = connection->mss;
+    /* Small steps make small segments (RFC 9293 section 3.8.6.2.2). */
+    if (room >= open + step)
+        connection->receive_edge = connection->receive_next + room;
+    return connection->receive_edge - connection->receive_next;
+}
+
+static void pend_window_update(struct plumb_tcp *connection) {
+    if (connection->state >= PLUMB_TCP_STATE_ESTABLISHED)
+        pl_tcp_pend(connection);
+    pl_settle(connection->tcp->stack);
+}
+
+/* ---- in order ---- */
+
+/* Copies into posted memory what fits; the rest stays in the packet. */
+static void fill_posted(struct plumb_tcp *connection, struct plumb_packet *packet) {
+    uint32_t room = connection->posted_length - connection->posted_filled;
+    size_t copied =
+        plumb_packet_copy_out(packet, 0, connection->posted + connection->posted_filled, room);
+
+    connection->posted_filled += (uint32_t)copied;
+    plumb_packet_trim_front(packet, copied);
+}
+
+/* Copies a small packet behind the last one queued, when it has room. */
+static bool merge_small(struct plumb_tcp *connection, const struct plumb_packet *packet) {
+    struct plumb_packet *last = connection->receive_last;
+
+    if (!last || packet->total > SMALL || last->more || last->references != 1)
+        return false;
+    uint32_t used = (uint32_t)(last->data - last->owner.memory) + last->length;
+    if (packet->total > (uint32_t)last->pool->capacity - used)
+        return false;
+    plumb_packet_copy_out(packet, 0, last->data + last->length, packet->total);
+    last->dirty = true;
+    last->length = last->total = (uint16_t)(last->length + packet->total);
+    return true;
+}
+
+/* Hands the next payload to the user; takes the packet. */
+static void append(struct plumb_tcp *connection, struct plumb_packet *packet) {
+    connection->receive_next += packet->total;
+    pl_tcp_tell(connection, PLUMB_TCP_READABLE);
+    if (connection->posted && !connection->receive_first)
+        fill_posted(connection, packet);
+    connection->receive_queued += packet->total;
+    if (packet->total == 0 || merge_small(connection, packet)) {
+        plumb_packet_put(packet);
+        return;
+    }
+    packet->next = NULL;
+    if (connection->receive_first)
+        connection->receive_last->next = packet;
+    else
+        connection->receive_first = packet;
+    connection->receive_last = packet;
+}
+
+/* The peer's FIN is next in order. */
+static void take_fin(struct plumb_tcp *connection) {
+    connection->receive_next++;
+    connection->flags |= PL_TCP_FIN_RECEIVED | PL_TCP_ACK_NOW;
+    pl_tcp_tell(connection, PLUMB_TCP_PEER_CLOSED);
+    switch (connection->state) {
+    case PLUMB_TCP_STATE_ESTABLISHED:
+        connection->state = PLUMB_TCP_STATE_CLOSE_WAIT;
+        break;
+    case PLUMB_TCP_STATE_FIN_WAIT_1:
+        connection->state = PLUMB_TCP_STATE_CLOSING;
+        break;
+    default:
+        pl_tcp_enter_time_wait(connection);
+        break;
+    }
+}
+
+/* ---- out of order ---- */
+
+static uint32_t end_of(const struct plumb_packet *packet) {
+    return packet->sequence + packet->total + packet->mark;
+}
+
+/* Puts a packet among those that wait, sorted. Of bytes that came twice, the
+ * packet that begins earlier wins. False when it brings nothing or the queue is
+ * full; the caller still has it. */
+static bool reorder(struct plumb_tcp *connection, struct plumb_packet *packet) {
+    struct plumb_packet **link = &connection->reordered;
+
+    if (connection->reordered_count >= CONFIG_PLUMB_TCP_REORDER_PACKETS)
+        return false;
+    while (*link && !pl_after((*link)->sequence, packet->sequence)) {
+        if (!pl_after(end_of(packet), end_of(*link)))
+            return false;
+        link = &(*link)->next;
+    }
+    packet->next = *link;
+    *link = packet;
+    connection->reordered_count++;
+    return true;
+}
+
+/* Moves what has become next in order out of the waiting list. */
+static void drain(struct plumb_tcp *connection) {
+    struct plumb_packet *packet;
+
+    while ((packet = connection->reordered) != NULL &&
+           !pl_after(packet->sequence, connection->receive_next)) {
+        uint32_t known = connection->receive_next - packet->sequence;
+        bool fin = packet->mark;
+        connection->reordered = packet->next;
+        connection->reordered_count--;
+        connection->flags |= PL_TCP_ACK_NOW;
+        if (!pl_after(end_of(packet), connection->receive_next)) {
+            plumb_packet_put(packet);
+            continue;
+        }
+        plumb_packet_trim_front(packet, known);
+        append(connection, packet);
+        if (fin) {
+            take_fin(connection);
+            break;
+        }
+    }
+    if (connection->flags & PL_TCP_FIN_RECEIVED) {
+        pl_queue_put(connection->reordered);
+        connection->reordered = NULL;
+        connection->reordered_count = 0;
+    }
+}
+
+/* ---- a segment's payload ---- */
+
+/* Takes what lies outside the window off the packet; false when nothing is left. */
+static bool trim_to_window(struct plumb_tcp *connection, struct pl_segment *segment) {
+    struct plumb_packet *packet = segment->packet;
+    uint32_t open = connection->receive_edge - connection->receive_next;
+    bool fin = segment->flags & PL_TCP_FIN;
+
+    if (pl_before(segment->sequence, connection->receive_next)) {
+        uint32_t known = connection->receive_next - segment->sequence;
+        if (known >= segment->length + fin)
+            return false;
+        plumb_packet_trim_front(packet, known);
+        segment->sequence += known;
+        segment->length -= known;
+    }
+    uint32_t offset = segment->sequence - connection->receive_next;
+    if (offset + segment->length > open) {
+        if (offset >= open)
+            return false;
+        segment->length = open - offset;
+        segment->flags &= (uint8_t)~PL_TCP_FIN;
+        plumb_packet_trim_to(packet, segment->length);
+    }
+    return true;
+}
+
+static void take_in_order(struct plumb_tcp *connection, struct pl_segment *segment) {
+    struct plumb_packet *packet = segment->packet;
+
+    segment->packet = NULL;
+    connection->segments_in++;
+    append(connection, packet);
+    if (segment->flags & PL_TCP_FIN)
+        take_fin(connection);
+    if (connection->reordered)
+        drain(connection);
+}
+
+static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *segment) {
+    struct plumb *stack = connection->tcp->stack;
+    struct plumb_packet *packet = segment->packet;
+
+    connection->flags |= PL_TCP_ACK_NOW;
+    packet->sequence = segment->sequence;
+    packet->mark = segment->flags & PL_TCP_FIN;
+    if (connection->reordered_count >= CONFIG_PLUMB_TCP_REORDER_PACKETS) {
+        pl_tcp_drop(connection->tcp, PLUMB_COUNTER_tcp_reordered_full, segment);
+    } else if (reorder(connection, packet)) {
+        segment->packet = NULL;
+        connection->segments_in++;
+        pl_count(stack, PLUMB_COUNTER_tcp_reordered);
+    } else {
+        pl_count(stack, PLUMB_COUNTER_tcp_duplicate);
+    }
+}
+
+static bool pool_is_low(const struct plumb_packet *packet) {
+    return packet->pool->free_count < packet->pool->count / 8;
+}
+
+void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segment) {
+    struct pl_tcp_state *tcp = connection->tcp;
+    bool old = pl_before(segment->sequence, connection->receive_next);
+
+    pl_tcp_pend(connection);
+    if (segment->delivered) {
+        connection->segments_in++;
+        connection->posted_filled += segment->length;
+        connection->receive_next += segment->length;
+        pl_tcp_tell(connection, PLUMB_TCP_READABLE);
+        if (segment->flags & PL_TCP_FIN)
+            take_fin(connection);
+        return;
+    }
+    if (!trim_to_window(connection, segment)) {
+        connection->flags |= PL_TCP_ACK_NOW;
+        if (old)
+            pl_count(tcp->stack, PLUMB_COUNTER_tcp_duplicate);
+        else
+            pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_window, segment);
+    } else if (segment->length && pool_is_low(segment->packet)) {
+        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_no_buffer, segment);
+    } else if (segment->sequence == connection->receive_next) {
+        take_in_order(connection, segment);
+    } else {
+        take_out_of_order(connection, segment);
+    }
+}
+
+bool pl_tcp_copy_to_posted(struct plumb_tcp *connection, uint32_t sequence,
+                           const struct plumb_packet *packet, unsigned header_length,
+                           uint32_t *sum) {
+    uint32_t length = packet->total - header_length;
+    uint32_t room = connection->posted_length - connection->posted_filled;
+
+    if (!connection->posted || connection->receive_first || connection->reordered ||
+        connection->flags & PL_TCP_FIN_RECEIVED || sequence != connection->receive_next)
+        return false;
+    if (length == 0 || length > room ||
+        length > connection->receive_edge - connection->receive_next)
+        return false;
+    *sum =
+        pl_packet_copy_sum(packet, header_length, connection->posted + connection->posted_filled);
+    return true;
+}
+
+void pl_tcp_drop_received(struct plumb_tcp *connection) {
+    pl_queue_put(connection->receive_first);
+    pl_queue_put(connection->reordered);
+    connection->receive_first = connection->receive_last = connection->reordered = NULL;
+    connection->receive_queued = 0;
+    connection->reordered_count = 0;
+    connection->posted = NULL;
+}
+
+/* ---- the user's side ---- */
+
+size_t plumb_tcp_readable(const struct plumb_tcp *connection) {
+    return connection->receive_queued;
+}
+
+unsigned plumb_tcp_peek(const struct plumb_tcp *connection, struct plumb_iovec *vectors,
+                        unsigned count) {
+    unsigned filled = 0;
+
+    for (const struct plumb_packet *packet = connection->receive_first; packet;
+         packet = packet->next)
+        for (const struct plumb_packet *part = packet; part; part = part->more) {
+            if (filled == count)
+                return filled;
+            if (part->length)
+                vectors[filled++] = (struct plumb_iovec){part->data, part->length};
+        }
+    return filled;
+}
+
+void plumb_tcp_consume(struct plumb_tcp *connection, size_t length) {
+    struct plumb_packet *packet;
+
+    if (length > connection->receive_queued)
+        length = connection->receive_queued;
+    connection->receive_queued -= (uint32_t)length;
+    while (length && (packet = connection->receive_first) != NULL) {
+        if (length < packet->total) {
+            plumb_packet_trim_front(packet, length);
+            break;
+        }
+        length -= packet->total;
+        connection->receive_first = packet->next;
+        plumb_packet_put(packet);
+    }
+    if (!connection->receive_first)
+        connection->receive_last = NULL;
+    pend_window_update(connection);
+}
+
+/* Copies from the front of the queue without consuming; returns how much. */
+static size_t copy_queued(const struct plumb_tcp *connection, void *to, size_t length) {
+    uint8_t *out = to;
+    size_t done = 0;
+
+    for (const struct plumb_packet *packet = connection->receive_first; packet && done < length;
+         packet = packet->next)
+        done += plumb_packet_copy_out(packet, 0, out + done, length - done);
+    return done;
+}
+
+int plumb_tcp_read(struct plumb_tcp *connection, void *to, size_t length) {
+    size_t done = copy_queued(connection, to, length < INT32_MAX ? length : INT32_MAX);
+
+    if (done)
+        plumb_tcp_consume(connection, done);
+    else if (length && (connection->flags & PL_TCP_FIN_RECEIVED ||
+                        connection->state == PLUMB_TCP_STATE_CLOSED))
+        return PLUMB_ERROR_CLOSED;
+    return (int)done;
+}
+
+void plumb_tcp_post(struct plumb_tcp *connection, void *to, size_t length) {
+    connection->posted = length ? to : NULL;
+    connection->posted_length = (uint32_t)length;
+    connection->posted_filled = 0;
+    if (length && connection->receive_first) {
+        connection->posted_filled = (uint32_t)copy_queued(connection, to, length);
+        plumb_tcp_consume(connection, connection->posted_filled);
+    }
+}
+
+size_t plumb_tcp_posted(const struct plumb_tcp *connection) {
+    return connection->posted_filled;
+}

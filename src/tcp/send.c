@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The send queue: the user's bytes, cut into segments as they come in.
+ */
+#include "tcp/tcp.h"
+
+#include "bytes/bytes.h"
+
+/* The pause before asking again for a packet that was not there. */
+#define RETRY_MS 10
+
+/* Payload per segment: at most half of what the peer ever had room for, so that
+ * two fit (RFC 9293 section 3.8.6.2.1). */
+static uint32_t segment_size(const struct plumb_tcp *connection) {
+    uint32_t half = connection->send_window_most / 2;
+
+    return half && half < connection->mss ? half : connection->mss;
+}
+
+static bool may_queue(const struct plumb_tcp *connection) {
+    return connection->state == PLUMB_TCP_STATE_ESTABLISHED ||
+           connection->state == PLUMB_TCP_STATE_CLOSE_WAIT;
+}
+
+static bool is_copied(const struct plumb_packet *segment) {
+    return segment->pool->capacity != 0;
+}
+
+/* Puts a segment behind the queue, to be sent. */
+static void enqueue(struct plumb_tcp *connection, struct plumb_packet *segment) {
+    segment->sequence = connection->send_unacked + connection->send_queued;
+    segment->flags = PLUMB_PACKET_RETAINED;
+    segment->next = NULL;
+    if (connection->send_last)
+        connection->send_last->next = segment;
+    else
+        connection->send_first = segment;
+    connection->send_last = segment;
+    if (!connection->send_unsent)
+        connection->send_unsent = segment;
+    connection->send_queued += segment->total;
+}
+
+/* Copies as much as the last segment still takes; returns how much. */
+static uint32_t top_up(struct plumb_tcp *connection, const uint8_t *bytes, uint32_t length) {
+    struct plumb_packet *last = connection->send_last;
+    uint32_t size = segment_size(connection);
+
+    if (!connection->send_unsent || !is_copied(last) || last->total >= size ||
+        last->references != 1)
+        return 0;
+    uint32_t used = (uint32_t)(last->data - last->owner.memory) + last->length;
+    uint32_t part = size - last->total;
+    if (part > last->pool->capacity - used)
+        part = last->pool->capacity - used;
+    if (part > length)
+        part = length;
+    uint32_t sum = pl_copy_sum(last->data + last->length, bytes, part);
+    last->sum = pl_sum_append(last->sum, last->length, sum);
+    last->length = last->total = (uint16_t)(last->length + part);
+    connection->send_queued += part;
+    return part;
+}
+
+/* Copies into a new segment; returns how much, 0 when the pool is empty. */
+static uint32_t add_copy(struct plumb_tcp *connection, const uint8_t *bytes, uint32_t length) {
+    struct plumb_packet *segment =
+        plumb_packet_take(connection->tcp->stack->options.segments, PL_HEADROOM);
+    uint32_t size = segment_size(connection);
+    uint32_t part = length < size ? length : size;
+
+    if (!segment)
+        return 0;
+    segment->sum = pl_copy_sum(segment->data, bytes, part);
+    segment->length = segment->total = (uint16_t)part;
+    enqueue(connection, segment);
+    return part;
+}
+
+size_t plumb_tcp_writable(const struct plumb_tcp *connection) {
+    return connection->send_limit > connection->send_queued
+               ? connection->send_limit - connection->send_queued
+               : 0;
+}
+
+int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t length) {
+    const uint8_t *from = bytes;
+    size_t room = plumb_tcp_writable(connection);
+    uint32_t take = (uint32_t)(length < room ? length : room), done = 0;
+
+    if (!may_queue(connection))
+        return PLUMB_ERROR_CLOSED;
+    if (take)
+        done = top_up(connection, from, take);
+    while (done < take) {
+        uint32_t part = add_copy(connection, from + done, take - done);
+        if (!part) {
+            pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_MS);
+            break;
+        }
+        done += part;
+    }
+    if (done < length)
+        connection->flags |= PL_TCP_WANT_WRITABLE;
+    if (done) {
+        pl_tcp_pend(connection);
+        pl_settle(connection->tcp->stack);
+    }
+    return (int)done;
+}
+
+static void add_reference(struct plumb_tcp *connection, struct plumb_reference *reference,
+                          size_t offset, uint32_t length) {
+    struct plumb_packet *segment = plumb_packet_take(connection->tcp->stack->options.references, 0);
+
+    segment->owner.reference = reference;
+    segment->data = (uint8_t *)(uintptr_t)reference->memory + offset;
+    segment->length = segment->total = (uint16_t)length;
+    segment->sum = pl_sum(segment->data, length);
+    reference->references++;
+    enqueue(connection, segment);
+}
+
+int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_reference *reference) {
+    struct plumb *stack = connection->tcp->stack;
+    struct plumb_pool *pool = stack->options.references;
+    uint32_t size = segment_size(connection);
+    size_t length = reference->length;
+
+    if (!may_queue(connection))
+        return PLUMB_ERROR_CLOSED;
+    if (!pool || !length || length > connection->send_limit)
+        return PLUMB_ERROR_INVALID;
+    size_t needed = (length + size - 1) / size;
+    if (needed > pool->count)
+        return PLUMB_ERROR_INVALID;
+    if (length > plumb_tcp_writable(connection) || needed > pool->free_count) {
+        connection->flags |= PL_TCP_WANT_WRITABLE;
+        pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_MS);
+        return PLUMB_ERROR_WOULD_BLOCK;
+    }
+    reference->references = 0;
+    for (size_t offset = 0; offset < length; offset += size) {
+        size_t left = length - offset;
+        add_reference(connection, reference, offset, left < size ? (uint32_t)left : size);
+    }
+    pl_tcp_pend(connection);
+    pl_settle(stack);
+    return PLUMB_OK;
+}
+
+/* Moves the front of a segment forward; its sum is that of what is left. */
+static void cut_front(struct plumb_packet *segment, uint32_t length) {
+    pl_packet_pull(segment, length);
+    segment->sequence += length;
+    segment->sum = pl_sum(segment->data, segment->length);
+}
+
+bool pl_tcp_split(struct plumb_tcp *connection, struct plumb_packet *segment, uint32_t length) {
+    const struct plumb_options *options = &connection->tcp->stack->options;
+    bool copied = is_copied(segment);
+    struct plumb_packet *front = copied ? plumb_packet_take(options->segments, PL_HEADROOM)
+                                        : plumb_packet_take(options->references, 0);
+    struct plumb_packet **link = &connection->send_first;
+
+    if (!front)
+        return false;
+    if (copied) {
+        pl_copy(front->data, segment->data, length);
+    } else {
+        front->owner.reference = segment->owner.reference;
+        front->owner.reference->references++;
+        front->data = segment->data;
+    }
+    front->length = front->total = (uint16_t)length;
+    front->sum = pl_sum(front->data, length);
+    front->sequence = segment->sequence;
+    front->flags = PLUMB_PACKET_RETAINED;
+    front->next = segment;
+    while (*link != segment)
+        link = &(*link)->next;
+    *link = front;
+    if (connection->send_unsent == segment)
+        connection->send_unsent = front;
+    cut_front(segment, length);
+    return true;
+}
+
+void pl_tcp_release_acknowledged(struct plumb_tcp *connection, uint32_t acknowledgement) {
+    struct plumb_packet *segment;
+
+    while ((segment = connection->send_first) != NULL) {
+        uint32_t acknowledged = acknowledgement - segment->sequence;
+        if (pl_before(acknowledgement, segment->sequence) || acknowledged == 0)
+            return;
+        if (acknowledged < segment->total) {
+            connection->send_queued -= acknowledged;
+            cut_front(segment, acknowledged);
+            return;
+        }
+        connection->send_queued -= segment->total;
+        connection->send_first = segment->next;
+        if (connection->send_unsent == segment)
+            connection->send_unsent = segment->next;
+        if (connection->send_last == segment)
+            connection->send_last = NULL;
+        plumb_packet_put(segment);
+    }
+}
+
+void pl_tcp_drop_sent(struct plumb_tcp *connection) {
+    struct plumb_packet *queue = connection->send_first;
+
+    connection->send_first = connection->send_last = connection->send_unsent = NULL;
+    connection->send_queued = 0;
+    pl_queue_put(queue);
+}

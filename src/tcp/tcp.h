@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * TCP (RFC 9293): theory of operation.
+ *
+ * A connection lives in one slot of a fixed table, in one bucket of a hash.
+ * Input checks a segment and changes the connection; what follows from that
+ * (events for the user, acknowledgements, sends) waits until the batch of frames
+ * is drained: the connection is put on the pending list, and settling calls the
+ * user's handler once and then the output once. So a burst of segments costs one
+ * call and one acknowledgement.
+ *
+ * Sending. The send queue is a list of segments, each one packet whose `data` is
+ * its payload, `sequence` its first byte's number and `sum` its payload's sum:
+ *
+ *     send_first ──> ... ──> send_unsent ──> ... ──> send_last
+ *     |   sent, not acknowledged   |      never sent, or to be sent again   |
+ *     send_unacked           send_next                         send_end
+ *
+ * Segments are cut when the user's bytes are queued and sent whole; only a small
+ * window makes one be split. A time-out moves send_unsent and send_next back to
+ * the front: what was sent is sent again by the ordinary path. send_most is
+ * the highest number ever sent; acknowledgements up to it are good. Headers are
+ * written in front of the payload where it lies on a word and no device still
+ * reads the packet; otherwise a packet of their own goes in front.
+ *
+ * Receiving. Payload in order stays in the packets it came in, linked from
+ * receive_first, until the user consumes it; payload out of order waits in
+ * `reordered`, sorted. Memory the user has posted is filled at once, summing and
+ * copying in one pass. No packet is kept when its pool is down to an eighth, so
+ * that acknowledgements and other connections always find buffers.
+ *
+ * Time. A connection has one timer on the wheel and some deadlines. Moving a
+ * deadline away leaves the timer alone; when it fires too early it is set anew.
+ * So the retransmission time-out costs one store per acknowledgement.
+ *
+ * What holds, in every state, whenever no function of this folder runs:
+ *  - send_unacked <= send_next <= send_most, modulo 2^32, and send_first's
+ *    sequence is send_unacked when there is one;
+ *  - receive_edge never moves back: a window once offered is kept;
+ *  - `reordered` holds no byte below receive_next;
+ *  - a slot is free when its state is CLOSED, no user has it and it is not
+ *    pending.
+ */
+#ifndef PL_TCP_H
+#define PL_TCP_H
+
+#include <plumb/tcp.h>
+#include <plumb/timer.h>
+
+#include "inet/ipv4.h"
+#include "packet/packet.h"
+
+#define PL_TCP_HEADER 20
+
+struct pl_tcp_header {
+    pl_net32 ports; /* source, destination */
+    pl_net32 sequence;
+    pl_net32 acknowledgement;
+    uint8_t offset; /* in words, in the upper 4 bits */
+    uint8_t flags;
+    plumb_be16 window;
+    plumb_be16 checksum;
+    plumb_be16 urgent;
+};
+_Static_assert(sizeof(struct pl_tcp_header) == PL_TCP_HEADER, "TCP header");
+
+enum pl_tcp_flag {
+    PL_TCP_FIN = 1,
+    PL_TCP_SYN = 2,
+    PL_TCP_RST = 4,
+    PL_TCP_PSH = 8,
+    PL_TCP_ACK = 16,
+    PL_TCP_URG = 32,
+};
+
+/* A checked segment, its fields in host order. */
+struct pl_segment {
+    uint32_t sequence;
+    uint32_t acknowledgement;
+    uint32_t window; /* as in the header, not scaled */
+    uint32_t length; /* payload, bytes; without SYN and FIN */
+    uint8_t flags;
+    uint8_t options_length;
+    bool delivered; /* the payload has already been copied to posted memory */
+    const struct pl_ipv4_header *ip;
+    const struct pl_tcp_header *header;
+    struct plumb_packet *packet; /* null once somebody has taken it */
+};
+
+enum pl_tcp_connection_flag {
+    PL_TCP_PENDING = 1,         /* on the pending list */
+    PL_TCP_USER = 2,            /* a user holds the pointer */
+    PL_TCP_ACCEPT = 4,          /* to be offered to the listener's user */
+    PL_TCP_ACK_NOW = 8,         /* acknowledge when settling */
+    PL_TCP_FIN_QUEUED = 16,     /* the user has shut down: a FIN follows the queue */
+    PL_TCP_FIN_SENT = 32,       /* and has been sent, at send_next - 1 */
+    PL_TCP_WANT_WRITABLE = 64,  /* the user met a full buffer */
+    PL_TCP_NO_DELAY = 128,      /* Nagle off */
+    PL_TCP_TIMING = 256,        /* timed_sequence is being timed */
+    PL_TCP_RECOVERY = 512,      /* fast recovery (RFC 6582) */
+    PL_TCP_PROBING = 1024,      /* the oldest segment out is a zero-window probe */
+    PL_TCP_FIN_RECEIVED = 2048, /* receive_next has passed the peer's FIN */
+    PL_TCP_SCALING = 4096,      /* window scale was agreed on */
+    PL_TCP_SYN_REPEATED = 8192, /* the SYN had to be sent again */
+};
+
+enum pl_tcp_deadline {
+    PL_TCP_RETRANSMIT, /* or probe a closed window */
+    PL_TCP_ACKNOWLEDGE,
+    PL_TCP_IDLE,  /* keepalive; end of TIME_WAIT or of an abandoned FIN_WAIT_2 */
+    PL_TCP_RETRY, /* for want of a packet or of room in the ring */
+    PL_TCP_DEADLINES,
+};
+
+struct plumb_tcp {
+    struct plumb_tcp *bucket_next;
+    struct plumb_tcp *pending_next;
+    struct pl_tcp_state *tcp;
+    struct plumb_netif *netif;
+    struct pl_neighbour *neighbour; /* a guess, checked before each use */
+    struct plumb_tcp_listener *listener;
+    plumb_tcp_handler *handler;
+    void *context;
+
+    plumb_ipv4 local, remote, next_hop;
+    uint32_t ports; /* as in a received header */
+    uint32_t address_sum;
+    uint16_t flags; /* enum pl_tcp_connection_flag */
+    uint8_t state;  /* enum plumb_tcp_state */
+    uint8_t events; /* enum plumb_tcp_event, to be told */
+    int8_t error;
+    uint8_t retries;    /* time-outs in a row, or unanswered probes */
+    uint8_t duplicates; /* duplicate acknowledgements in a row */
+    uint8_t send_scale;
+    uint8_t receive_scale;
+    uint8_t challenges; /* left in this second */
+    uint8_t deadlines;  /* a bit per enum pl_tcp_deadline that is set */
+    uint16_t mss;
+
+    uint32_t initial_sequence;
+    uint32_t send_unacked;
+    uint32_t send_next;
+    uint32_t send_most;
+    uint32_t send_window;
+    uint32_t send_window_most;       /* the largest the peer has offered */
+    uint32_t window_sequence;        /* SND.WL1 */
+    uint32_t window_acknowledgement; /* SND.WL2 */
+    uint32_t send_queued;            /* bytes in the send queue */
+    uint32_t send_limit;
+    struct plumb_packet *send_first, *send_last, *send_unsent;
+
+    uint32_t receive_next;
+    uint32_t receive_edge;  /* the right edge of the window offered */
+    uint32_t receive_acked; /* receive_next as last acknowledged */
+    uint32_t receive_queued;
+    uint32_t receive_limit;
+    struct plumb_packet *receive_first, *receive_last;
+    struct plumb_packet *reordered;
+    uint16_t reordered_count;
+    uint8_t *posted;
+    uint32_t posted_length;
+    uint32_t posted_filled;
+
+    uint32_t congestion_window;
+    uint32_t slow_start_threshold;
+    uint32_t recover;          /* send_most when recovery began */
+    uint32_t congestion_acked; /* bytes acknowledged towards the next increase */
+
+    uint32_t timed_sequence;
+    uint32_t timed_us;
+    uint32_t srtt_us; /* smoothed round trip; 0: none yet */
+    uint32_t rttvar_us;
+    uint32_t rto_ms;
+    uint32_t challenge_ms; /* when the present second of challenges began */
+    uint32_t progress_ms;  /* when the peer last acknowledged anything, or sending began */
+    uint32_t heard_ms;     /* when anything valid last arrived */
+    uint32_t user_timeout_ms;
+    uint32_t keepalive_ms;
+    uint32_t deadline_ms[PL_TCP_DEADLINES];
+    struct plumb_timer timer;
+
+    uint32_t segments_in, segments_out, acks_out, retransmitted;
+};
+_Static_assert(sizeof(void *) > 4 || sizeof(struct plumb_tcp) <= 400, "connection grew");
+
+struct plumb_tcp_listener {
+    struct pl_tcp_state *tcp;
+    plumb_tcp_acceptor *acceptor; /* null: the slot is free */
+    void *context;
+    struct plumb_endpoint local;
+    uint16_t backlog;
+    uint16_t half_open;
+};
+
+struct pl_tcp_state {
+    struct plumb *stack;
+    struct plumb_tcp *pending, *pending_last;
+    struct plumb_tcp *recent; /* the connection of the last segment */
+    struct plumb_tcp *buckets[CONFIG_PLUMB_TCP_HASH_BUCKETS];
+    struct plumb_tcp_listener listeners[CONFIG_PLUMB_TCP_LISTENERS];
+    struct plumb_tcp connections[CONFIG_PLUMB_TCP_CONNECTIONS];
+};
+
+extern const struct pl_layer pl_tcp_layer;
+
+static inline bool pl_before(uint32_t a, uint32_t b) {
+    return (int32_t)(a - b) < 0;
+}
+
+static inline bool pl_after(uint32_t a, uint32_t b) {
+    return (int32_t)(a - b) > 0;
+}
+
+static inline uint16_t pl_tcp_local_port(const struct plumb_tcp *connection) {
+    plumb_be32 ports = {connection->ports};
+    return (uint16_t)plumb_get32(ports);
+}
+
+static inline uint16_t pl_tcp_remote_port(const struct plumb_tcp *connection) {
+    plumb_be32 ports = {connection->ports};
+    return (uint16_t)(plumb_get32(ports) >> 16);
+}
+
+/* Bytes sent and not acknowledged, SYN and FIN included. */
+static inline uint32_t pl_tcp_in_flight(const struct plumb_tcp *connection) {
+    return connection->send_next - connection->send_unacked;
+}
+
+/* ---- connection.c: the table, the pending list, the ends ---- */
+
+struct plumb_tcp *pl_tcp_find(struct pl_tcp_state *tcp, plumb_ipv4 local, plumb_ipv4 remote,
+                              uint32_t ports);
+
+/* Takes a slot (an old TIME_WAIT gives way) and puts it into its bucket, in
+ * state CLOSED for the caller to set; null when there is none. */
+struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_route *route,
+                                  plumb_ipv4 local, plumb_ipv4 remote, uint32_t ports);
+
+/* Ends a connection: queues are put, deadlines cleared, the slot becomes free
+ * unless a user is still to be told `error` by a CLOSED event. */
+void pl_tcp_end(struct plumb_tcp *connection, int error);
+
+/* Has the connection settled after this batch. */
+void pl_tcp_pend(struct plumb_tcp *connection);
+
+/* Tells the user, in time. */
+static inline void pl_tcp_tell(struct plumb_tcp *connection, unsigned events) {
+    connection->events = (uint8_t)(connection->events | events);
+}
+
+/* TIME_WAIT, for its time from now on. */
+void pl_tcp_enter_time_wait(struct plumb_tcp *connection);
+
+void pl_tcp_settle(struct plumb *stack, void *state);
+
+/* ---- listen.c ---- */
+
+/* A SYN for which no connection exists; takes or drops the packet. */
+void pl_tcp_passive_open(struct pl_tcp_state *tcp, struct plumb_netif *netif,
+                         struct pl_segment *segment);
+
+/* A connection that its listener's user has not been offered ends. */
+void pl_tcp_leave_listener(struct plumb_tcp *connection);
+
+/* ---- input.c ---- */
+
+void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
+                  const struct pl_ipv4_header *ip, struct plumb_packet *packet);
+
+bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
+                       const void *payload, int error);
+
+/* Drops a segment's packet, counted. */
+void pl_tcp_drop(struct pl_tcp_state *tcp, enum plumb_counter counter, struct pl_segment *segment);
+
+/* The end of a segment that lost nothing. */
+void pl_tcp_done(struct pl_segment *segment);
+
+/* ---- options.c ---- */
+
+struct pl_tcp_options {
+    uint16_t mss;  /* clamped; the default 536 when not given */
+    uint8_t scale; /* clamped to 14 */
+    bool has_scale;
+};
+
+void pl_tcp_parse_options(const struct pl_segment *segment, struct pl_tcp_options *options);
+
+/* Writes the options of a SYN and returns their length, a multiple of 4 up to 8. */
+unsigned pl_tcp_build_options(const struct plumb_tcp *connection, uint8_t *to);
+
+/* Takes over what a SYN offered. */
+void pl_tcp_apply_options(struct plumb_tcp *connection, const struct pl_tcp_options *options);
+
+/* ---- acknowledge.c ---- */
+
+/* The acknowledgement and window of an acceptable segment; false when it
+ * acknowledges what was never sent (and was answered). */
+bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment);
+
+/* ---- receive.c ---- */
+
+/* The window to advertise now, bytes, kept at or beyond receive_edge. */
+uint32_t pl_tcp_receive_window(struct plumb_tcp *connection);
+
+/* Queues the payload and FIN of an acceptable segment, in order or not. */
+void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segment);
+
+/* When the payload is the next in order and fits posted memory, copies it there
+ * and returns true with its sum. The bytes count only once the segment is taken. */
+bool pl_tcp_copy_to_posted(struct plumb_tcp *connection, uint32_t sequence,
+                           const struct plumb_packet *packet, unsigned header_length,
+                           uint32_t *sum);
+
+/* Drops everything received and not consumed. */
+void pl_tcp_drop_received(struct plumb_tcp *connection);
+
+/* ---- send.c ---- */
+
+/* Makes `length` bytes at the front of an unsent segment one of their own; false
+ * for want of a packet. */
+bool pl_tcp_split(struct plumb_tcp *connection, struct plumb_packet *segment, uint32_t length);
+
+/* Puts what is acknowledged up to `acknowledgement`. */
+void pl_tcp_release_acknowledged(struct plumb_tcp *connection, uint32_t acknowledgement);
+
+void pl_tcp_drop_sent(struct plumb_tcp *connection);
+
+/* ---- output.c ---- */
+
+/* Sends what may be sent now, and an acknowledgement if one is due. */
+void pl_tcp_output(struct plumb_tcp *connection);
+
+/* Sends the oldest segment out again, whatever the windows say. */
+void pl_tcp_send_oldest(struct plumb_tcp *connection);
+
+/* Goes back to the oldest unacknowledged byte. */
+void pl_tcp_rewind(struct plumb_tcp *connection);
+
+void pl_tcp_send_syn(struct plumb_tcp *connection);
+void pl_tcp_send_ack(struct plumb_tcp *connection);
+void pl_tcp_send_probe(struct plumb_tcp *connection); /* keepalive: one byte back */
+void pl_tcp_send_reset(struct plumb_tcp *connection);
+
+/* An ACK that must not be provoked too often (RFC 5961 section 7, RFC 9293
+ * section 3.10.7.4): rate limited per connection, by a random limit. */
+void pl_tcp_challenge(struct plumb_tcp *connection);
+
+/* Answers a segment that belongs to no connection (RFC 9293 section 3.10.7.1). */
+void pl_tcp_reset_stranger(struct pl_tcp_state *tcp, struct plumb_netif *netif,
+                           const struct pl_segment *segment);
+
+/* ---- timers.c ---- */
+
+void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
+                         uint32_t delay_ms);
+
+static inline void pl_tcp_clear_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which) {
+    connection->deadlines = (uint8_t)(connection->deadlines & ~(1U << which));
+}
+
+static inline bool pl_tcp_has_deadline(const struct plumb_tcp *connection,
+                                       enum pl_tcp_deadline which) {
+    return connection->deadlines >> which & 1;
+}
+
+/* Takes a measured round trip into the time-out (RFC 6298 section 2). */
+void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t sample_us);
+
+/* The retransmission time-out with its back-off, ms. */
+uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection);
+
+/* ---- congestion.c ---- */
+
+void pl_tcp_congestion_start(struct plumb_tcp *connection);
+void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes);
+void pl_tcp_congestion_timeout(struct plumb_tcp *connection);
+void pl_tcp_duplicate_acknowledgement(struct plumb_tcp *connection);
+void pl_tcp_recovery_acknowledgement(struct plumb_tcp *connection, uint32_t bytes);
+
+#endif
