@@ -113,6 +113,7 @@ struct plumb_gem {
     uint16_t rx_more_pad;         /* the same in the buffers behind a frame's first */
     uint16_t rx_first;            /* frame bytes that fit the first buffer */
     uint16_t rx_limit;            /* longest frame taken */
+    uint16_t rx_whole;            /* the lesser of the two */
     bool rx_stopped;              /* reception is off until the ring is drained */
     bool rx_dropping;             /* the rest of the present frame is being thrown away */
     struct plumb_packet *rx_head; /* a frame of which the end has not come */

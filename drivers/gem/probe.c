@@ -148,6 +148,7 @@ static void conclude(struct plumb_gem *gem, enum plumb_gem_offset seen) {
     }
     gem->rx_more_pad = seen == PLUMB_GEM_OFFSET_EVERY ? gem->rx_pad : 0;
     gem->rx_first = (uint16_t)(gem->config.rx_buffer - gem->rx_pad + gem->rx_more_pad);
+    gem->rx_whole = gem->rx_first < gem->rx_limit ? gem->rx_first : gem->rx_limit;
     gem->netif.counters[PLUMB_NETIF_tx_frames] = 0;
 }
 

@@ -20,6 +20,9 @@
  */
 #include "internal.h"
 
+/* Off the path of a whole frame in one buffer. */
+#define RARE __attribute__((cold, noinline))
+
 static inline uint32_t bus_address(const struct plumb_gem *gem, const struct plumb_packet *packet) {
     return (uint32_t)((uintptr_t)packet->owner.memory + (uintptr_t)gem->bus_offset);
 }
@@ -34,10 +37,10 @@ static inline void give(const struct plumb_gem *gem, struct plumb_packet *packet
     }
 }
 
-/* Hands descriptor `index`, with `packet`, to the device. */
-static inline void publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet) {
+/* Puts `packet` into descriptor `index`, which is the device's from then on. */
+static inline void publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet,
+                           uint32_t wrap) {
     struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[index];
-    uint32_t wrap = index + 1U == gem->config.rx.count ? RX_WRAP : 0;
 
     gem->config.rx.held[index] = packet;
     descriptor->control = 0;
@@ -45,26 +48,31 @@ static inline void publish(struct plumb_gem *gem, unsigned index, struct plumb_p
     descriptor->address = bus_address(gem, packet) | wrap;
 }
 
+static inline void step(struct plumb_gem *gem, unsigned index, uint32_t wrap) {
+    gem->rx_next = (uint16_t)(wrap ? 0 : index + 1U);
+}
+
 /* Puts `fresh` in the place of the buffer at the ring's head, which is returned
- * with its bytes the processor's, and steps on. */
-static inline struct plumb_packet *exchange(struct plumb_gem *gem, struct plumb_packet *fresh,
-                                            size_t length) {
+ * with `length` of its bytes the processor's, and steps on. */
+static inline struct plumb_packet *exchange(struct plumb_gem *gem, uint32_t address,
+                                            struct plumb_packet *fresh, size_t length) {
     unsigned index = gem->rx_next;
     struct plumb_packet *packet = gem->config.rx.held[index];
 
     give(gem, fresh);
-    publish(gem, index, fresh);
-    gem->rx_next = (uint16_t)(index + 1U == gem->config.rx.count ? 0 : index + 1U);
+    publish(gem, index, fresh, address & RX_WRAP);
+    step(gem, index, address & RX_WRAP);
     plumb_dma_sync_for_cpu(gem->config.dma, packet->owner.memory, length, PLUMB_DMA_FROM_DEVICE);
     return packet;
 }
 
 /* Gives the buffer at the ring's head back to the device, unread. */
-static void recycle(struct plumb_gem *gem) {
+static RARE void recycle(struct plumb_gem *gem) {
     unsigned index = gem->rx_next;
+    uint32_t wrap = gem->config.rx.descriptors[index].address & RX_WRAP;
 
-    publish(gem, index, gem->config.rx.held[index]);
-    gem->rx_next = (uint16_t)(index + 1U == gem->config.rx.count ? 0 : index + 1U);
+    publish(gem, index, gem->config.rx.held[index], wrap);
+    step(gem, index, wrap);
 }
 
 static inline void mark_checksum(const struct plumb_gem *gem, struct plumb_packet *packet,
@@ -81,7 +89,7 @@ static inline void pass_up(struct plumb_gem *gem, struct plumb_packet *packet, u
 }
 
 /* Drops the frame that is being collected; the rest of it, up to `ended`, too. */
-static void drop(struct plumb_gem *gem, enum plumb_netif_counter counter, bool ended) {
+static RARE void drop(struct plumb_gem *gem, enum plumb_netif_counter counter, bool ended) {
     plumb_netif_count(&gem->netif, counter);
     plumb_packet_put(gem->rx_head);
     gem->rx_head = gem->rx_tail = NULL;
@@ -120,7 +128,7 @@ static void append(struct plumb_gem *gem, struct plumb_packet *fragment, unsigne
 }
 
 /* One buffer of a frame in several. Returns whether it was the frame's last. */
-static bool take_fragment(struct plumb_gem *gem, uint32_t control) {
+static bool take_fragment(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     bool ended = control & RX_END;
     unsigned length = fragment_length(gem, control);
     unsigned before = gem->rx_head ? gem->rx_head->total : 0;
@@ -136,7 +144,7 @@ static bool take_fragment(struct plumb_gem *gem, uint32_t control) {
         drop(gem, PLUMB_NETIF_rx_no_buffer, ended);
         return ended;
     }
-    append(gem, exchange(gem, fresh, length + gem->rx_pad), length);
+    append(gem, exchange(gem, address, fresh, length + gem->rx_pad), length);
     if (ended) {
         struct plumb_packet *frame = gem->rx_head;
         gem->rx_head = gem->rx_tail = NULL;
@@ -146,7 +154,7 @@ static bool take_fragment(struct plumb_gem *gem, uint32_t control) {
 }
 
 /* A descriptor that is not a whole frame. Returns whether a frame ended with it. */
-static bool take_part(struct plumb_gem *gem, uint32_t control) {
+static RARE bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     bool ended = control & RX_END;
 
     if (control & RX_START) {
@@ -162,37 +170,43 @@ static bool take_part(struct plumb_gem *gem, uint32_t control) {
         drop(gem, PLUMB_NETIF_rx_orphan, ended);
         return ended;
     }
-    return take_fragment(gem, control);
+    return take_fragment(gem, address, control);
 }
 
-/* A frame in one buffer. */
-static inline void take_whole(struct plumb_gem *gem, uint32_t control) {
-    unsigned length = control & RX_LENGTH;
-    struct plumb_packet *fresh, *packet;
+/* A frame of impossible length, or without a replacement for its buffer. */
+static RARE void refuse(struct plumb_gem *gem, unsigned length) {
+    enum plumb_netif_counter counter = PLUMB_NETIF_rx_no_buffer;
 
-    if (length > gem->rx_first || length > gem->rx_limit || !length) {
-        recycle(gem);
-        plumb_netif_count(&gem->netif,
-                          length > gem->rx_limit ? PLUMB_NETIF_rx_too_long : PLUMB_NETIF_rx_error);
-        return;
-    }
-    fresh = plumb_packet_take(gem->config.rx_pool, gem->rx_pad);
+    if (length > gem->rx_limit)
+        counter = PLUMB_NETIF_rx_too_long;
+    else if (!length || length > gem->rx_first)
+        counter = PLUMB_NETIF_rx_error;
+    recycle(gem);
+    plumb_netif_count(&gem->netif, counter);
+}
+
+/* A frame in one buffer: nearly all are. */
+static inline void take_whole(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+    unsigned length = control & RX_LENGTH;
+    struct plumb_packet *fresh = NULL, *packet;
+
+    if (length - 1 < gem->rx_whole)
+        fresh = plumb_packet_take(gem->config.rx_pool, 0);
     if (!fresh) {
-        recycle(gem);
-        plumb_netif_count(&gem->netif, PLUMB_NETIF_rx_no_buffer);
+        refuse(gem, length);
         return;
     }
-    packet = exchange(gem, fresh, length + gem->rx_pad);
+    packet = exchange(gem, address, fresh, length + gem->rx_pad);
     packet->data = packet->owner.memory + gem->rx_pad;
     packet->length = packet->total = (uint16_t)length;
     pass_up(gem, packet, control);
 }
 
-static bool take_next(struct plumb_gem *gem, uint32_t control) {
+static inline bool take_next(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     if ((control & (RX_START | RX_END)) != (RX_START | RX_END) || gem->rx_head)
-        return take_part(gem, control);
+        return take_part(gem, address, control);
     gem->rx_dropping = false;
-    take_whole(gem, control);
+    take_whole(gem, address, control);
     return true;
 }
 
@@ -227,7 +241,7 @@ static void restart(struct plumb_gem *gem) {
 
 /* The ring looks drained. Returns whether to look again: once after the device
  * was stopped, for what it wrote before, and once after it was started. */
-static bool look_again(struct plumb_gem *gem, bool *restarted) {
+static RARE bool look_again(struct plumb_gem *gem, bool *restarted) {
     if (*restarted)
         return false;
     if (!gem->rx_stopped)
@@ -246,9 +260,10 @@ unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
 
     while (done < budget) {
         const struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[gem->rx_next];
-        if (descriptor->address & RX_USED) {
+        uint32_t address = descriptor->address;
+        if (address & RX_USED) {
             gem_read_barrier();
-            done += take_next(gem, descriptor->control);
+            done += take_next(gem, address, descriptor->control);
         } else if (!look_again(gem, &restarted)) {
             break;
         }
@@ -284,7 +299,7 @@ int pl_gem_rx_map(struct plumb_gem *gem) {
 }
 
 void pl_gem_rx_publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet) {
-    publish(gem, index, packet);
+    publish(gem, index, packet, index + 1U == gem->config.rx.count ? RX_WRAP : 0);
 }
 
 int pl_gem_rx_fill(struct plumb_gem *gem) {
@@ -299,7 +314,7 @@ int pl_gem_rx_fill(struct plumb_gem *gem) {
             return PLUMB_ERROR_NO_BUFFER;
         }
         give(gem, packet);
-        publish(gem, i, packet);
+        pl_gem_rx_publish(gem, i, packet);
     }
     gem->rx_next = 0;
     gem->rx_stopped = gem->rx_dropping = false;
