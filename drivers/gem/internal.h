@@ -66,7 +66,7 @@ enum pl_gem_register {
 #define DMACR_RX_BUFFER(n) ((uint32_t)(n) / 64 << 16)
 
 /* TXSR: what stops transmission, and everything. */
-#define TXSR_ERRORS 0x174U /* retry limit, buffers exhausted, underrun, bus error */
+#define TXSR_ERRORS 0x154U /* retry limit, buffers exhausted, underrun, bus error */
 #define TXSR_ALL    0x1FFU
 
 /* RXSR */
