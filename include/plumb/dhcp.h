@@ -41,12 +41,13 @@ struct plumb_dhcp {
     struct plumb_netif *netif;
     struct plumb_udp *socket;
     struct plumb_timer timer;
+    struct plumb_timer patience;
     struct plumb_dhcp_options options;
     uint32_t transaction;
     uint32_t started_ms; /* of the present exchange */
     uint32_t leased_ms;  /* when the lease was granted */
     uint32_t lease_s, renew_s, rebind_s;
-    plumb_ipv4 offered, server, netmask, gateway;
+    plumb_ipv4 offered, server;
     plumb_ipv4 name_server; /* PLUMB_IPV4_ANY: none given */
     uint8_t state;
     uint8_t tries;

@@ -39,6 +39,10 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
 
 void plumb_udp_close(struct plumb_udp *socket);
 
+/* From now on the socket sends and receives through this interface only; null
+ * lifts that. */
+void plumb_udp_restrict(struct plumb_udp *socket, struct plumb_netif *netif);
+
 /* The local port in host byte order. */
 uint16_t plumb_udp_port(const struct plumb_udp *socket);
 

@@ -52,7 +52,7 @@ static void send_to(struct plumb *stack, struct plumb_netif *netif, struct plumb
                     plumb_ipv4 to) {
     struct pl_route route;
 
-    if (!pl_route_find(stack, to, &route))
+    if (!pl_route_find(stack, netif, to, &route))
         pl_count(stack, PLUMB_COUNTER_ipv4_no_route);
     else if (pl_ipv4_send(stack, &route, packet, PL_PROTOCOL_ICMP, netif->ipv4, to) != PLUMB_OK)
         pl_count(stack, PLUMB_COUNTER_ipv4_no_buffer);

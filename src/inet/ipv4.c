@@ -123,11 +123,14 @@ void pl_ipv4_input(struct plumb *stack, void *state, struct plumb_netif *netif,
     protocol->input(stack, stack->states[protocol->layer], netif, header, packet);
 }
 
-bool pl_route_find(struct plumb *stack, plumb_ipv4 destination, struct pl_route *route) {
+bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 destination,
+                   struct pl_route *route) {
     struct plumb_netif *gateway = NULL;
 
     for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next) {
         bool broadcast = pl_ipv4_is_broadcast(netif, destination);
+        if (only && netif != only)
+            continue;
         if (broadcast ||
             (netif->ipv4.be != 0 && ((destination.be ^ netif->ipv4.be) & netif->netmask.be) == 0)) {
             *route = (struct pl_route){netif, destination, broadcast};

@@ -70,8 +70,9 @@ struct pl_route {
     bool broadcast;
 };
 
-/* Finds the way; false when there is none. */
-bool pl_route_find(struct plumb *stack, plumb_ipv4 destination, struct pl_route *route);
+/* Finds the way, through one interface or (null) any; false when there is none. */
+bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 destination,
+                   struct pl_route *route);
 
 /* Is this address the limited broadcast, or the directed one of the interface? */
 bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);

@@ -20,6 +20,7 @@ struct plumb_udp {
     struct plumb *stack;
     plumb_udp_handler *handler; /* null: the slot is free */
     void *context;
+    struct plumb_netif *only; /* null: any interface */
     struct plumb_endpoint local;
 };
 
@@ -28,12 +29,14 @@ struct udp_state {
 };
 
 /* The socket bound to exactly this address before one bound to any. */
-static struct plumb_udp *find(struct udp_state *state, plumb_ipv4 address, uint16_t port) {
+static struct plumb_udp *find(struct udp_state *state, const struct plumb_netif *netif,
+                              plumb_ipv4 address, uint16_t port) {
     struct plumb_udp *any = NULL;
 
     for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++) {
         struct plumb_udp *socket = &state->sockets[i];
-        if (!socket->handler || socket->local.port != port)
+        if (!socket->handler || socket->local.port != port ||
+            (socket->only && netif && socket->only != netif))
             continue;
         if (socket->local.address.be == address.be)
             return socket;
@@ -80,7 +83,7 @@ void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
         .to = pl_net32_get(ip->destination),
         .netif = netif,
     };
-    struct plumb_udp *socket = find(state, source.to, plumb_get16(header->destination));
+    struct plumb_udp *socket = find(state, netif, source.to, plumb_get16(header->destination));
     if (!socket) {
         pl_icmp_unreachable(stack, netif, PL_ICMP_UNREACHABLE_PORT, ip, packet);
         pl_drop(stack, PLUMB_COUNTER_udp_port, packet);
@@ -98,7 +101,7 @@ bool pl_udp_error(struct plumb *stack, void *state, const struct pl_ipv4_header 
     /* Nothing to tell a socket whose every send stands alone. */
     (void)stack;
     (void)error;
-    return find(state, pl_net32_get(quoted->source), plumb_get16(header->source)) != NULL;
+    return find(state, NULL, pl_net32_get(quoted->source), plumb_get16(header->source)) != NULL;
 }
 
 static bool port_in_use(void *state, uint16_t port) {
@@ -127,13 +130,17 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
         socket++;
     if (socket == state->sockets + CONFIG_PLUMB_UDP_SOCKETS || local.port == 0)
         return PLUMB_ERROR_NO_CONNECTION;
-    *socket = (struct plumb_udp){stack, handler, context, local};
+    *socket = (struct plumb_udp){stack, handler, context, NULL, local};
     *out = socket;
     return PLUMB_OK;
 }
 
 void plumb_udp_close(struct plumb_udp *socket) {
     socket->handler = NULL;
+}
+
+void plumb_udp_restrict(struct plumb_udp *socket, struct plumb_netif *netif) {
+    socket->only = netif;
 }
 
 uint16_t plumb_udp_port(const struct plumb_udp *socket) {
@@ -175,7 +182,7 @@ int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
     struct pl_route route;
     int result;
 
-    if (!pl_route_find(stack, to.address, &route)) {
+    if (!pl_route_find(stack, socket->only, to.address, &route)) {
         result = PLUMB_ERROR_NO_ROUTE;
     } else if (packet->total + sizeof(struct udp_header) + PL_IPV4_HEADER > route.netif->mtu) {
         result = PLUMB_ERROR_TOO_LONG;

@@ -239,7 +239,7 @@ int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_
 
     if (!handler || !remote.port || !remote.address.be)
         return PLUMB_ERROR_INVALID;
-    if (!pl_route_find(stack, remote.address, &route) || route.netif->ipv4.be == 0)
+    if (!pl_route_find(stack, NULL, remote.address, &route) || route.netif->ipv4.be == 0)
         return PLUMB_ERROR_NO_ROUTE;
     if (route.broadcast)
         return PLUMB_ERROR_INVALID;

@@ -120,7 +120,7 @@ void pl_tcp_passive_open(struct pl_tcp_state *tcp, struct plumb_netif *netif,
         return;
     }
     struct plumb_tcp *connection = NULL;
-    if (pl_route_find(tcp->stack, pl_net32_get(segment->ip->source), &route))
+    if (pl_route_find(tcp->stack, netif, pl_net32_get(segment->ip->source), &route))
         connection = make_half_open(listener, &route, segment);
     if (!connection) {
         pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_backlog, segment);

@@ -176,7 +176,7 @@ void pl_tcp_reset_stranger(struct pl_tcp_state *tcp, struct plumb_netif *netif,
     struct pl_route route;
 
     if (segment->flags & PL_TCP_RST ||
-        !pl_route_find(tcp->stack, pl_net32_get(segment->ip->source), &route))
+        !pl_route_find(tcp->stack, netif, pl_net32_get(segment->ip->source), &route))
         return;
     /* A connection of no table, for as long as the RST takes. */
     struct plumb_tcp stranger = {

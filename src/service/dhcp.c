@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The DHCP client (RFC 2131 section 4.4, RFC 2132), over the public API.
+ *
+ *   SELECTING --OFFER--> REQUESTING --ACK--> BOUND --T1--> RENEWING --T2--> REBINDING
+ *       ^                    |NAK, silence     ^------ACK-----|------ACK------|
+ *       +--------------------+<----------------NAK, end of the lease----------+
+ *
+ * While it has no lease it asks again and again, and after the patience runs out
+ * the fallback address is used meanwhile. It asks for answers by broadcast, as it
+ * cannot take any other before it has an address.
+ */
+#include <plumb/dhcp.h>
+#include <plumb/error.h>
+#include <plumb/stack.h>
+
+enum { SELECTING, REQUESTING, BOUND, RENEWING, REBINDING };
+
+enum { DISCOVER = 1, OFFER, REQUEST, DECLINE, ACK, NAK, RELEASE };
+
+enum {
+    OPTION_PAD = 0,
+    OPTION_NETMASK = 1,
+    OPTION_ROUTER = 3,
+    OPTION_NAME_SERVER = 6,
+    OPTION_REQUESTED_ADDRESS = 50,
+    OPTION_LEASE = 51,
+    OPTION_TYPE = 53,
+    OPTION_SERVER = 54,
+    OPTION_PARAMETERS = 55,
+    OPTION_RENEW = 58,
+    OPTION_REBIND = 59,
+    OPTION_END = 255,
+};
+
+#define CLIENT_PORT 68
+#define SERVER_PORT 67
+/* The fixed part (RFC 2131 figure 1) with the cookie, and the shortest message
+ * that old relays let through. */
+#define FIXED    240
+#define SHORTEST 300
+#define LONGEST  548 /* what every client must take: 576 bytes less the headers */
+/* No lease is trusted for longer, so that milliseconds fit 31 bits. */
+#define LONGEST_LEASE_S  2000000U
+#define SHORTEST_RETRY_S 60U
+
+/* What an answer says. */
+struct answer {
+    uint8_t type;
+    plumb_ipv4 address, server, netmask, router, name_server;
+    uint32_t lease_s, renew_s, rebind_s;
+};
+
+/* ---- bytes ---- */
+
+static void put32(uint8_t *to, uint32_t value) {
+    to[0] = (uint8_t)(value >> 24);
+    to[1] = (uint8_t)(value >> 16);
+    to[2] = (uint8_t)(value >> 8);
+    to[3] = (uint8_t)value;
+}
+
+static uint32_t get32(const uint8_t *from) {
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
+
+static plumb_ipv4 get_address(const uint8_t *from) {
+    return plumb_put32(get32(from));
+}
+
+static uint8_t *put_option32(uint8_t *to, uint8_t option, plumb_ipv4 value) {
+    to[0] = option;
+    to[1] = 4;
+    put32(to + 2, plumb_get32(value));
+    return to + 6;
+}
+
+static uint32_t now_ms(const struct plumb_dhcp *dhcp) {
+    return (uint32_t)(plumb_now_us(dhcp->stack) / 1000);
+}
+
+/* ---- sending ---- */
+
+static void put_hardware(uint8_t *to, const struct plumb_ethernet_address *address) {
+    const uint8_t *from = (const uint8_t *)address;
+
+    for (unsigned i = 0; i < 6; i++)
+        to[i] = from[i];
+}
+
+static void fill_fixed(const struct plumb_dhcp *dhcp, uint8_t *message) {
+    bool renewing = dhcp->state >= BOUND;
+
+    for (unsigned i = 0; i < SHORTEST; i++)
+        message[i] = 0;
+    message[0] = 1; /* BOOTREQUEST */
+    message[1] = 1; /* Ethernet */
+    message[2] = 6;
+    put32(message + 4, dhcp->transaction);
+    uint32_t seconds = (now_ms(dhcp) - dhcp->started_ms) / 1000;
+    message[8] = (uint8_t)(seconds >> 8);
+    message[9] = (uint8_t)seconds;
+    message[10] = renewing ? 0 : 0x80; /* answer by broadcast */
+    if (renewing)
+        put32(message + 12, plumb_get32(dhcp->netif->ipv4));
+    put_hardware(message + 28, &dhcp->netif->address);
+    put32(message + 236, 0x63825363);
+}
+
+static uint8_t *fill_options(const struct plumb_dhcp *dhcp, uint8_t type, uint8_t *option) {
+    static const uint8_t wanted[] = {OPTION_NETMASK, OPTION_ROUTER, OPTION_NAME_SERVER,
+                                     OPTION_LEASE,   OPTION_RENEW,  OPTION_REBIND};
+
+    *option++ = OPTION_TYPE;
+    *option++ = 1;
+    *option++ = type;
+    if (dhcp->state == REQUESTING)
+        option = put_option32(option, OPTION_REQUESTED_ADDRESS, dhcp->offered);
+    if (dhcp->state == REQUESTING || type == RELEASE)
+        option = put_option32(option, OPTION_SERVER, dhcp->server);
+    if (type != RELEASE) {
+        *option++ = OPTION_PARAMETERS;
+        *option++ = sizeof wanted;
+        for (unsigned i = 0; i < sizeof wanted; i++)
+            *option++ = wanted[i];
+    }
+    *option++ = OPTION_END;
+    return option;
+}
+
+static void send(struct plumb_dhcp *dhcp, uint8_t type) {
+    struct plumb_packet *packet = plumb_udp_take(dhcp->socket, SHORTEST);
+    bool to_server = dhcp->state == RENEWING || type == RELEASE;
+    struct plumb_endpoint to = {to_server ? dhcp->server : PLUMB_IPV4_BROADCAST, SERVER_PORT};
+
+    if (!packet)
+        return; /* as good as lost; it is sent again */
+    fill_fixed(dhcp, packet->data);
+    fill_options(dhcp, type, packet->data + FIXED);
+    plumb_udp_send_packet(dhcp->socket, to, packet);
+}
+
+/* ---- states and time ---- */
+
+static void on_timer(struct plumb *stack, struct plumb_timer *timer);
+
+static void tell(struct plumb_dhcp *dhcp) {
+    if (dhcp->options.handler)
+        dhcp->options.handler(dhcp, dhcp->options.context);
+}
+
+/* Sends again after 1, 2, 4 ... 64 s, give or take half a second. */
+static void wait_backed_off(struct plumb_dhcp *dhcp) {
+    unsigned shift = dhcp->tries < 6 ? dhcp->tries : 6;
+    uint32_t delay_ms = (1000U << shift) - 500 + plumb_random(dhcp->stack) % 1000;
+
+    dhcp->tries++;
+    plumb_timer_start(dhcp->stack, &dhcp->timer, delay_ms, on_timer);
+}
+
+static void begin_exchange(struct plumb_dhcp *dhcp, uint8_t state) {
+    dhcp->state = state;
+    dhcp->tries = 0;
+    if (state != REQUESTING)
+        dhcp->transaction = plumb_random(dhcp->stack);
+}
+
+static void discover(struct plumb_dhcp *dhcp) {
+    if (dhcp->state != SELECTING)
+        begin_exchange(dhcp, SELECTING);
+    send(dhcp, DISCOVER);
+    wait_backed_off(dhcp);
+}
+
+static void use_fallback(struct plumb_dhcp *dhcp) {
+    const struct plumb_dhcp_options *options = &dhcp->options;
+
+    if (dhcp->netif->ipv4.be != 0 || options->fallback.be == 0)
+        return;
+    if (plumb_netif_set_ipv4(dhcp->netif, options->fallback, options->fallback_netmask,
+                             options->fallback_gateway) == PLUMB_OK)
+        tell(dhcp);
+}
+
+static void on_patience(struct plumb *stack, struct plumb_timer *timer) {
+    struct plumb_dhcp *dhcp = (void *)((uint8_t *)timer - offsetof(struct plumb_dhcp, patience));
+
+    (void)stack;
+    use_fallback(dhcp);
+}
+
+/* From the beginning, with the whole of the patience. */
+static void ask_anew(struct plumb_dhcp *dhcp) {
+    dhcp->started_ms = now_ms(dhcp);
+    begin_exchange(dhcp, SELECTING);
+    discover(dhcp);
+    plumb_timer_start(dhcp->stack, &dhcp->patience, dhcp->options.patience_ms, on_patience);
+}
+
+static void lose_lease(struct plumb_dhcp *dhcp) {
+    dhcp->bound = false;
+    plumb_netif_set_ipv4(dhcp->netif, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY);
+    tell(dhcp);
+    ask_anew(dhcp);
+}
+
+/* The pause before the next request for the same lease: half of what is left
+ * (RFC 2131 section 4.4.5). */
+static void wait_half(struct plumb_dhcp *dhcp, uint32_t until_s, uint32_t age_s) {
+    uint32_t left_s = until_s - age_s;
+    uint32_t pause_s = left_s / 2 > SHORTEST_RETRY_S ? left_s / 2 : SHORTEST_RETRY_S;
+
+    plumb_timer_start(dhcp->stack, &dhcp->timer, 1000U * (pause_s < left_s ? pause_s : left_s),
+                      on_timer);
+}
+
+static void keep_lease(struct plumb_dhcp *dhcp) {
+    uint32_t age_s = (now_ms(dhcp) - dhcp->leased_ms) / 1000;
+
+    if (age_s >= dhcp->lease_s) {
+        lose_lease(dhcp);
+        return;
+    }
+    uint8_t state = age_s >= dhcp->rebind_s ? REBINDING : RENEWING;
+    if (dhcp->state != state)
+        begin_exchange(dhcp, state);
+    send(dhcp, REQUEST);
+    wait_half(dhcp, state == REBINDING ? dhcp->lease_s : dhcp->rebind_s, age_s);
+}
+
+static void on_timer(struct plumb *stack, struct plumb_timer *timer) {
+    struct plumb_dhcp *dhcp = (void *)((uint8_t *)timer - offsetof(struct plumb_dhcp, timer));
+
+    (void)stack;
+    if (dhcp->state >= BOUND) {
+        keep_lease(dhcp);
+        return;
+    }
+    if (dhcp->state == REQUESTING && dhcp->tries < 4) {
+        send(dhcp, REQUEST);
+        wait_backed_off(dhcp);
+    } else {
+        discover(dhcp);
+    }
+}
+
+/* ---- answers ---- */
+
+static void take_option(struct answer *answer, uint8_t option, const uint8_t *value,
+                        unsigned length) {
+    if (option == OPTION_TYPE && length == 1)
+        answer->type = value[0];
+    if (length < 4)
+        return;
+    switch (option) {
+    case OPTION_NETMASK:
+        answer->netmask = get_address(value);
+        break;
+    case OPTION_ROUTER:
+        answer->router = get_address(value);
+        break;
+    case OPTION_NAME_SERVER:
+        answer->name_server = get_address(value);
+        break;
+    case OPTION_SERVER:
+        answer->server = get_address(value);
+        break;
+    case OPTION_LEASE:
+        answer->lease_s = get32(value);
+        break;
+    case OPTION_RENEW:
+        answer->renew_s = get32(value);
+        break;
+    case OPTION_REBIND:
+        answer->rebind_s = get32(value);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Is it a well-formed answer to what we asked? Fills in what it says. */
+static bool parse(const struct plumb_dhcp *dhcp, const uint8_t *message, unsigned length,
+                  struct answer *answer) {
+    const uint8_t *hardware = (const uint8_t *)&dhcp->netif->address;
+    const uint8_t *option = message + FIXED, *end = message + length;
+
+    if (length < FIXED || message[0] != 2 || message[1] != 1 || message[2] != 6 ||
+        get32(message + 4) != dhcp->transaction || get32(message + 236) != 0x63825363)
+        return false;
+    for (unsigned i = 0; i < 6; i++)
+        if (message[28 + i] != hardware[i])
+            return false;
+    *answer = (struct answer){.address = get_address(message + 16)};
+    while (option < end && *option != OPTION_END) {
+        if (*option == OPTION_PAD) {
+            option++;
+            continue;
+        }
+        if (end - option < 2 || end - option < 2 + option[1])
+            return false;
+        take_option(answer, option[0], option + 2, option[1]);
+        option += 2 + option[1];
+    }
+    return answer->type != 0;
+}
+
+/* The times of a lease, made to follow each other whatever the server says. */
+static void take_times(struct plumb_dhcp *dhcp, const struct answer *answer) {
+    uint32_t lease_s = answer->lease_s < LONGEST_LEASE_S ? answer->lease_s : LONGEST_LEASE_S;
+
+    if (lease_s < 2 * SHORTEST_RETRY_S)
+        lease_s = 2 * SHORTEST_RETRY_S;
+    dhcp->lease_s = lease_s;
+    dhcp->renew_s = answer->renew_s && answer->renew_s < lease_s ? answer->renew_s : lease_s / 2;
+    dhcp->rebind_s = answer->rebind_s > dhcp->renew_s && answer->rebind_s < lease_s
+                         ? answer->rebind_s
+                         : lease_s - lease_s / 8;
+    if (dhcp->rebind_s < dhcp->renew_s)
+        dhcp->renew_s = dhcp->rebind_s;
+}
+
+static void take_ack(struct plumb_dhcp *dhcp, const struct answer *answer) {
+    plumb_ipv4 netmask = answer->netmask;
+
+    if (netmask.be == 0)
+        netmask = (plumb_ipv4)PLUMB_IPV4(255, 255, 255, 0);
+    bool same = dhcp->netif->ipv4.be == answer->address.be &&
+                dhcp->netif->netmask.be == netmask.be &&
+                dhcp->netif->gateway.be == answer->router.be;
+    if (!same &&
+        plumb_netif_set_ipv4(dhcp->netif, answer->address, netmask, answer->router) != PLUMB_OK &&
+        plumb_netif_set_ipv4(dhcp->netif, answer->address, netmask, PLUMB_IPV4_ANY) != PLUMB_OK) {
+        /* An address no host could have: ask for another. */
+        begin_exchange(dhcp, SELECTING);
+        wait_backed_off(dhcp);
+        return;
+    }
+    take_times(dhcp, answer);
+    dhcp->state = BOUND;
+    dhcp->leased_ms = now_ms(dhcp);
+    dhcp->name_server = answer->name_server;
+    if (answer->server.be != 0)
+        dhcp->server = answer->server;
+    dhcp->bound = true;
+    plumb_timer_stop(&dhcp->patience);
+    plumb_timer_start(dhcp->stack, &dhcp->timer, 1000U * dhcp->renew_s, on_timer);
+    if (!same)
+        tell(dhcp);
+}
+
+static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
+                        const struct plumb_udp_source *source, void *context) {
+    struct plumb_dhcp *dhcp = context;
+    uint8_t message[LONGEST];
+    struct answer answer;
+    unsigned length = (unsigned)plumb_packet_copy_out(payload, 0, message, sizeof message);
+
+    (void)socket;
+    if (source->from.port != SERVER_PORT || !parse(dhcp, message, length, &answer))
+        return;
+    bool asked = dhcp->state == REQUESTING || dhcp->state >= RENEWING;
+    if (answer.type == OFFER && dhcp->state == SELECTING && answer.server.be != 0) {
+        dhcp->offered = answer.address;
+        dhcp->server = answer.server;
+        begin_exchange(dhcp, REQUESTING);
+        send(dhcp, REQUEST);
+        wait_backed_off(dhcp);
+    } else if (answer.type == ACK && asked &&
+               (dhcp->state != REQUESTING || answer.address.be == dhcp->offered.be)) {
+        take_ack(dhcp, &answer);
+    } else if (answer.type == NAK && asked) {
+        if (dhcp->bound)
+            lose_lease(dhcp);
+        else
+            discover(dhcp);
+    }
+}
+
+/* ---- the user's side ---- */
+
+int plumb_dhcp_start(struct plumb_dhcp *dhcp, struct plumb *stack, struct plumb_netif *netif,
+                     const struct plumb_dhcp_options *options) {
+    struct plumb_endpoint local = {PLUMB_IPV4_ANY, CLIENT_PORT};
+
+    dhcp->stack = stack;
+    dhcp->netif = netif;
+    dhcp->options = *options;
+    if (dhcp->options.patience_ms == 0)
+        dhcp->options.patience_ms = CONFIG_PLUMB_DHCP_PATIENCE_MS;
+    dhcp->bound = false;
+    int result = plumb_udp_open(stack, local, on_datagram, dhcp, &dhcp->socket);
+    if (result != PLUMB_OK)
+        return result;
+    plumb_udp_restrict(dhcp->socket, netif);
+    ask_anew(dhcp);
+    return PLUMB_OK;
+}
+
+void plumb_dhcp_stop(struct plumb_dhcp *dhcp) {
+    plumb_timer_stop(&dhcp->timer);
+    plumb_timer_stop(&dhcp->patience);
+    if (dhcp->bound)
+        send(dhcp, RELEASE);
+    plumb_udp_close(dhcp->socket);
+    dhcp->bound = false;
+    plumb_netif_set_ipv4(dhcp->netif, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY);
+}
