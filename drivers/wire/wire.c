@@ -95,11 +95,11 @@ static void frames_discard(struct plumb_wire_end *end) {
 /* ---- sending ---- */
 
 /* FNV-1a over all fragments. */
-static uint32_t hash_fragments(struct plumb_packet *const *fragments, unsigned count) {
+static uint32_t hash_bytes(const struct plumb_wire_sent *sent) {
     uint32_t hash = 2166136261U;
-    for (unsigned i = 0; i < count; i++)
-        for (unsigned k = 0; k < fragments[i]->length; k++)
-            hash = (hash ^ fragments[i]->data[k]) * 16777619U;
+    for (unsigned i = 0; i < sent->count; i++)
+        for (unsigned k = 0; k < sent->length[i]; k++)
+            hash = (hash ^ sent->data[i][k]) * 16777619U;
     return hash;
 }
 
@@ -108,10 +108,13 @@ static void ring_add(struct plumb_wire_end *end, struct plumb_packet *packet, ui
     unsigned place = (end->ring_first + end->ring_count) % PLUMB_WIRE_RING;
     struct plumb_wire_sent *sent = &end->ring[place];
     sent->count = 0;
-    for (struct plumb_packet *f = packet; f; f = f->more)
+    for (struct plumb_packet *f = packet; f; f = f->more) {
+        sent->data[sent->count] = f->data;
+        sent->length[sent->count] = f->length;
         sent->fragments[sent->count++] = f;
+    }
     plumb_packet_hold(packet);
-    sent->hash = hash_fragments(sent->fragments, sent->count);
+    sent->hash = hash_bytes(sent);
     sent->departs_us = departs_us;
     end->ring_count++;
 }
@@ -121,7 +124,7 @@ static void ring_release(struct plumb_wire_end *end, uint64_t now_us) {
         struct plumb_wire_sent *sent = &end->ring[end->ring_first];
         if (sent->departs_us > now_us)
             return;
-        if (hash_fragments(sent->fragments, sent->count) != sent->hash)
+        if (hash_bytes(sent) != sent->hash)
             end->statistics.changed++;
         for (unsigned i = 0; i < sent->count; i++)
             plumb_fragment_put(sent->fragments[i]);

@@ -79,8 +79,12 @@ struct plumb_wire_end_options {
     uint8_t capabilities;    /* enum plumb_capability */
 };
 
+/* A sent packet. As in a device's ring, where the bytes lie is noted at once: the sender
+ * may take its headers off again. */
 struct plumb_wire_sent {
     struct plumb_packet *fragments[PLUMB_WIRE_FRAGMENTS];
+    const uint8_t *data[PLUMB_WIRE_FRAGMENTS];
+    uint16_t length[PLUMB_WIRE_FRAGMENTS];
     uint8_t count;
     uint32_t hash; /* of the bytes as they were sent */
     uint64_t departs_us;

@@ -1,0 +1,884 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* TCP: bytes in transit, by hand: order, acknowledgements, windows, timers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <plumb_config.h>
+
+#include "peer.h"
+
+enum { MSS = 1460 };
+
+static uint8_t bytes[262144];
+
+static void fill(uint32_t seed) {
+    for (uint32_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = pattern_at(seed, i);
+}
+
+/* Segments waiting to be taken, thrown away; how many carried payload. */
+static unsigned drain_payload(struct peer *peer) {
+    unsigned count = 0;
+    while (peer_take(peer))
+        count += peer->last.length != 0;
+    return count;
+}
+
+static void acknowledge(struct peer *peer, uint32_t number) {
+    peer->acknowledgement = number;
+    peer_send_at(peer, peer->sequence, number, TCP_ACK, 0, 0);
+}
+
+/* ---- receiving ---- */
+
+static void in_order_bytes_arrive(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    fill(1);
+    unsigned sent = 0;
+    for (unsigned length = 0; length <= MSS; length += 73) {
+        peer_send(&peer, TCP_ACK | TCP_PSH, bytes + sent, length);
+        sent += length;
+        expect_equal(user.length, sent);
+    }
+    assert_memory_equal(user.bytes, bytes, sent);
+    disconnected(world, &user);
+}
+
+/* Every order of four segments: the bytes come out once and in order. */
+static void every_order_of_four_segments(void **state) {
+    (void)state;
+    fill(2);
+    for (unsigned order = 0; order < 256; order++) {
+        unsigned at[4] = {order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6 & 3};
+        if ((1U << at[0] | 1U << at[1] | 1U << at[2] | 1U << at[3]) != 15)
+            continue;
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, 0);
+        struct counters before = counters_now(&world->a);
+        uint32_t base = peer.sequence;
+        for (unsigned i = 0; i < 4; i++)
+            peer_send_at(&peer, base + at[i] * 500, peer.acknowledgement, TCP_ACK,
+                         bytes + at[i] * 500, 500);
+        expect_equal(user.length, 2000);
+        assert_memory_equal(user.bytes, bytes, 2000);
+        counters_expect_drop(&world->a, &before, 0, 0);
+        disconnected(world, &user);
+    }
+}
+
+/* Overlaps of every kind against what waits out of order: delivered once, and the
+ * bytes are right. */
+static void overlaps_deliver_once(void **state) {
+    (void)state;
+    struct random random = {3};
+    fill(3);
+    for (unsigned times = 0; times < 300; times++) {
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, 0);
+        uint32_t base = peer.sequence;
+        for (unsigned i = 0; i < 12; i++) {
+            unsigned from = random_below(&random, 3000), length = random_below(&random, 900);
+            if (from + length > 3000)
+                length = 3000 - from;
+            peer_send_at(&peer, base + from, peer.acknowledgement, TCP_ACK, bytes + from, length);
+        }
+        for (unsigned from = 0; from < 3000; from += 1000)
+            peer_send_at(&peer, base + from, peer.acknowledgement, TCP_ACK, bytes + from, 1000);
+        expect_equal(user.length, 3000);
+        assert_memory_equal(user.bytes, bytes, 3000);
+        world_run(world, SECOND);
+        drain_payload(&peer);
+        expect_equal(side_buffers_used(&world->a), 0);
+        disconnected(world, &user);
+    }
+}
+
+/* An overlap with other bytes: what is delivered never changes, nor twice. */
+static void overlap_with_different_bytes(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint32_t base = peer.sequence;
+    peer_send_at(&peer, base, peer.acknowledgement, TCP_ACK, "AAAA", 4);
+    peer_send_at(&peer, base, peer.acknowledgement, TCP_ACK, "BBBBCCCC", 8);
+    expect_equal(user.length, 8);
+    assert_memory_equal(user.bytes, "AAAACCCC", 8);
+    disconnected(world, &user);
+}
+
+static void out_of_order_is_acknowledged_at_once(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint32_t base = peer.sequence;
+    for (unsigned i = 1; i <= 3; i++) {
+        peer_send_at(&peer, base + 100 * i, peer.acknowledgement, TCP_ACK, bytes, 100);
+        expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, base);
+        peer_expect_nothing(&peer);
+    }
+    peer_send_at(&peer, base, peer.acknowledgement, TCP_ACK, bytes, 100);
+    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, base + 400);
+    disconnected(world, &user);
+}
+
+static void duplicate_is_acknowledged_at_once(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    peer_send(&peer, TCP_ACK, bytes, 100);
+    world_run(world, SECOND);
+    drain_payload(&peer);
+    struct counters before = counters_now(&world->a);
+    peer_send_at(&peer, peer.sequence - 100, peer.acknowledgement, TCP_ACK, bytes, 100);
+    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, peer.sequence);
+    expect_equal(user.length, 100);
+    expect_equal(counters_moved(&world->a, &before, "tcp_duplicate") +
+                     counters_moved(&world->a, &before, "tcp_sequence"),
+                 1);
+    disconnected(world, &user);
+}
+
+static void acknowledgement_is_delayed(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    peer_send(&peer, TCP_ACK, bytes, 10);
+    peer_expect_nothing(&peer);
+    world_run(world, (CONFIG_PLUMB_TCP_DELAYED_ACK_MS - 5) * MILLISECOND);
+    peer_expect_nothing(&peer);
+    world_run(world, 10 * MILLISECOND);
+    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, peer.sequence);
+    peer_expect_nothing(&peer);
+    disconnected(world, &user);
+}
+
+/* RFC 9293 section 3.8.6.3: at least every second full segment. */
+static void second_full_segment_is_acknowledged(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    peer_send(&peer, TCP_ACK, bytes, MSS);
+    peer_expect_nothing(&peer);
+    peer_send(&peer, TCP_ACK, bytes, MSS);
+    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, peer.sequence);
+    peer_expect_nothing(&peer);
+    disconnected(world, &user);
+}
+
+/* A burst within one poll costs one acknowledgement. */
+static void burst_costs_one_acknowledgement(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    for (unsigned i = 0; i < 20; i++) {
+        struct frame frame;
+        frame_tcp(&frame, &peer.path, peer.sequence, peer.acknowledgement, TCP_ACK, 65535, 0, 0,
+                  bytes, MSS);
+        peer.sequence += MSS;
+        expect_equal(plumb_wire_inject(world->a.end, frame.bytes, frame.length), PLUMB_OK);
+    }
+    world_settle(world);
+    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, peer.sequence);
+    peer_expect_nothing(&peer);
+    expect_equal(user.length, 20 * MSS);
+    disconnected(world, &user);
+}
+
+static void acknowledgement_rides_on_data(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    peer_send(&peer, TCP_ACK, bytes, 10);
+    expect_equal(plumb_tcp_send(user.connection, "reply", 5), 5);
+    world_settle(world);
+    struct segment *reply = peer_expect(&peer, TCP_ACK);
+    expect_equal(reply->length, 5);
+    expect_equal(reply->acknowledgement, peer.sequence);
+    peer.acknowledgement += 5;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    world_run(world, SECOND);
+    peer_expect_nothing(&peer);
+    disconnected(world, &user);
+}
+
+/* The window closes as bytes pile up, nothing beyond it is taken, and it opens only
+ * by a good piece (RFC 9293 section 3.8.6.2.2). */
+static void receive_window_closes_and_opens(void **state) {
+    (void)state;
+    struct user user = {.keep_unread = true};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    unsigned sent = 0, window = 65535;
+    fill(4);
+    while (window) {
+        unsigned length = window < MSS ? window : MSS;
+        peer_send(&peer, TCP_ACK, bytes + sent, length);
+        sent += length;
+        world_run(world, 100 * MILLISECOND);
+        while (peer_take(&peer)) {
+            unsigned edge = peer.last.acknowledgement + peer.last.window - peer.sequence;
+            expect(edge <= window);
+            window = edge;
+        }
+        expect(sent <= 65535);
+    }
+    expect(sent >= 65535 - MSS);
+    expect_equal(plumb_tcp_readable(user.connection), sent);
+    struct counters before = counters_now(&world->a);
+    peer_send_at(&peer, peer.sequence, peer.acknowledgement, TCP_ACK, bytes, 1);
+    expect_equal(counters_drops(&world->a, &before), 1);
+    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, peer.sequence);
+    expect_equal(peer.last.window, 0);
+
+    /* A few bytes read are not worth an update; many are. */
+    plumb_tcp_consume(user.connection, 100);
+    world_run(world, 500 * MILLISECOND);
+    peer_expect_nothing(&peer);
+    plumb_tcp_consume(user.connection, 40000);
+    world_settle(world);
+    expect(peer_expect(&peer, TCP_ACK)->window >= 40000);
+    uint8_t rest[65535];
+    expect_equal(plumb_tcp_read(user.connection, rest, sizeof rest), (int)sent - 40100);
+    assert_memory_equal(rest, bytes + 40100, sent - 40100);
+    disconnected(world, &user);
+}
+
+static void peek_and_consume(void **state) {
+    (void)state;
+    struct user user = {.keep_unread = true};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, &(struct world_options){.fragment = 128});
+    struct plumb_iovec vectors[64];
+    struct random random = {5};
+    unsigned sent = 0, consumed = 0;
+    fill(5);
+    while (consumed < 60000) {
+        if (sent - consumed < 8000 && sent < 60000) {
+            peer_send(&peer, TCP_ACK, bytes + sent, 1000);
+            sent += 1000;
+            drain_payload(&peer);
+        }
+        expect_equal(plumb_tcp_readable(user.connection), sent - consumed);
+        unsigned count = plumb_tcp_peek(user.connection, vectors, 1 + random_below(&random, 64));
+        unsigned at = consumed;
+        for (unsigned i = 0; i < count; i++) {
+            expect(vectors[i].length > 0);
+            assert_memory_equal(vectors[i].data, bytes + at, vectors[i].length);
+            at += (unsigned)vectors[i].length;
+        }
+        expect(at <= sent && count);
+        unsigned part = random_below(&random, sent - consumed + 1);
+        plumb_tcp_consume(user.connection, part);
+        consumed += part;
+    }
+    expect_equal(plumb_tcp_readable(user.connection), 0);
+    expect_equal(plumb_tcp_peek(user.connection, vectors, 64), 0);
+    disconnected(world, &user);
+}
+
+/* The user's memory is filled in the same pass as the checksum. */
+static void posted_memory_is_filled(void **state) {
+    (void)state;
+    struct user user = {.keep_unread = true};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint8_t loan[5000 + 16];
+    unsigned sent = 0, read = 0;
+    struct random random = {6};
+    fill(6);
+    memset(loan, 0xee, sizeof loan);
+    peer_send(&peer, TCP_ACK, bytes, 300);
+    sent = 300;
+    plumb_tcp_post(user.connection, loan, 5000);
+    expect_equal(plumb_tcp_posted(user.connection), 300);
+    expect_equal(plumb_tcp_readable(user.connection), 0);
+    while (sent < 40000) {
+        unsigned length = 1 + random_below(&random, MSS);
+        peer_send(&peer, TCP_ACK, bytes + sent, length);
+        sent += length;
+        drain_payload(&peer);
+        size_t got = plumb_tcp_posted(user.connection);
+        expect_equal(got + plumb_tcp_readable(user.connection), sent - read);
+        assert_memory_equal(loan, bytes + read, got);
+        expect_equal(loan[5000], 0xee);
+        if (got > 3000) {
+            read += (unsigned)got;
+            plumb_tcp_post(user.connection, loan, 5000);
+        }
+    }
+    plumb_tcp_post(user.connection, 0, 0);
+    expect_equal(plumb_tcp_posted(user.connection), 0);
+    plumb_tcp_consume(user.connection, plumb_tcp_readable(user.connection));
+    disconnected(world, &user);
+}
+
+/* A segment with a wrong checksum leaves no trace in posted memory's count. */
+static void posted_memory_and_a_wrong_checksum(void **state) {
+    (void)state;
+    struct user user = {.keep_unread = true};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint8_t loan[2000];
+    struct frame frame;
+    plumb_tcp_post(user.connection, loan, sizeof loan);
+    frame_tcp(&frame, &peer.path, peer.sequence, peer.acknowledgement, TCP_ACK, 65535, 0, 0, "bad!",
+              4);
+    frame.bytes[frame.length - 1] ^= 1;
+    struct counters before = counters_now(&world->a);
+    world_inject(world, &frame);
+    counters_expect_drop(&world->a, &before, "tcp_checksum", 1);
+    expect_equal(plumb_tcp_posted(user.connection), 0);
+    peer_send(&peer, TCP_ACK, "good", 4);
+    expect_equal(plumb_tcp_posted(user.connection), 4);
+    assert_memory_equal(loan, "good", 4);
+    plumb_tcp_post(user.connection, 0, 0);
+    disconnected(world, &user);
+}
+
+static void fin_out_of_order_and_again(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint32_t base = peer.sequence;
+    peer_send_at(&peer, base + 4, peer.acknowledgement, TCP_ACK | TCP_FIN, "5678", 4);
+    expect(!(user.events & PLUMB_TCP_PEER_CLOSED));
+    peer_send_at(&peer, base, peer.acknowledgement, TCP_ACK, "1234", 4);
+    expect_equal(user.length, 8);
+    expect(user.events & PLUMB_TCP_PEER_CLOSED);
+    drain_payload(&peer);
+    unsigned calls = user.calls;
+    peer_send_at(&peer, base + 4, peer.acknowledgement, TCP_ACK | TCP_FIN, "5678", 4);
+    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, base + 9);
+    /* Bytes behind the FIN are none. */
+    struct counters before = counters_now(&world->a);
+    peer_send_at(&peer, base + 9, peer.acknowledgement, TCP_ACK, "ghost", 5);
+    expect_equal(counters_drops(&world->a, &before), 1);
+    expect_equal(user.length, 8);
+    expect_equal(user.calls, calls);
+    disconnected(world, &user);
+}
+
+static void receive_across_the_wrap(void **state) {
+    (void)state;
+    static const uint32_t starts[] = {0xffffffffU, 0xfffffff0U, 0x7fffffffU, 0x7ffffff0U, 0};
+    fill(7);
+    for (unsigned i = 0; i < 5; i++) {
+        struct user user = {0};
+        struct world *world = world_single(0);
+        struct peer peer = peer_at(world, 40000, 80);
+        world_introduce(world);
+        user_listen(&user, &world->a, 80);
+        peer.sequence = starts[i] - 3000;
+        peer_connect(&peer);
+        uint32_t base = peer.sequence;
+        for (unsigned k = 0; k < 10; k++) {
+            /* Pairs swapped, so that the queue meets the wrap too. */
+            unsigned at = (k ^ 1) * 700;
+            peer_send_at(&peer, base + at, peer.acknowledgement, TCP_ACK, bytes + at, 700);
+        }
+        expect_equal(user.length, 7000);
+        assert_memory_equal(user.bytes, bytes, 7000);
+        peer.sequence = base + 7000;
+        drain_payload(&peer);
+        disconnected(world, &user);
+    }
+}
+
+/* ---- sending ---- */
+
+static void small_and_large_sends_arrive(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    static uint8_t got[100000];
+    fill(8);
+    unsigned queued = 0, read = 0;
+    struct random random = {8};
+    while (read < 100000) {
+        unsigned length = random_below(&random, random_below(&random, 2) ? 50 : 9000);
+        if (length > 100000 - queued)
+            length = 100000 - queued;
+        int taken = plumb_tcp_send(user.connection, bytes + queued, length);
+        expect(taken >= 0);
+        queued += (unsigned)taken;
+        world_settle(world);
+        peer_read(&peer, got + read, queued - read);
+        read = queued;
+    }
+    assert_memory_equal(got, bytes, 100000);
+    disconnected(world, &user);
+}
+
+static void nagle_holds_small_segments(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    plumb_tcp_send(user.connection, "a", 1);
+    world_settle(world);
+    expect_equal(peer_accept(&peer, TCP_ACK)->length, 1);
+    for (unsigned i = 0; i < 5; i++)
+        plumb_tcp_send(user.connection, "b", 1);
+    world_settle(world);
+    peer_expect_nothing(&peer);
+    peer_send(&peer, TCP_ACK, 0, 0);
+    expect_equal(peer_accept(&peer, TCP_ACK)->length, 5);
+    peer_send(&peer, TCP_ACK, 0, 0);
+
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_NODELAY, 1), PLUMB_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        plumb_tcp_send(user.connection, "c", 1);
+        world_settle(world);
+        expect_equal(peer_accept(&peer, TCP_ACK)->length, 1);
+    }
+    disconnected(world, &user);
+}
+
+/* A full segment and a tail: the tail waits for an acknowledgement, or for company. */
+static void nagle_lets_full_segments_go(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    fill(9);
+    plumb_tcp_send(user.connection, bytes, 3 * MSS + 10);
+    world_settle(world);
+    for (unsigned i = 0; i < 3; i++)
+        expect_equal(peer_accept(&peer, TCP_ACK)->length, MSS);
+    peer_expect_nothing(&peer);
+    peer_send(&peer, TCP_ACK, 0, 0);
+    expect_equal(peer_accept(&peer, TCP_ACK)->length, 10);
+    disconnected(world, &user);
+}
+
+/* RFC 6298: the time-out doubles up to a minute, a new acknowledgement ends that. */
+static void time_out_backs_off(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint64_t times[64] = {world->now_us};
+    unsigned sent = 0;
+    plumb_tcp_send(user.connection, "again", 5);
+    for (unsigned i = 0; i < 900000 && !(user.events & PLUMB_TCP_CLOSED); i++) {
+        world_settle(world);
+        while (peer_take(&peer)) {
+            expect(sent < 64);
+            expect_equal(peer.last.length, 5);
+            times[sent++] = world->now_us;
+        }
+        world_run(world, MILLISECOND);
+    }
+    expect_equal(user.error, PLUMB_ERROR_TIMED_OUT);
+    expect_equal(sent, 1 + CONFIG_PLUMB_TCP_RETRIES);
+    uint64_t expected = CONFIG_PLUMB_TCP_MIN_RTO_MS * MILLISECOND;
+    for (unsigned i = 1; i < sent; i++) {
+        uint64_t gap = times[i] - times[i - 1];
+        expect(gap >= expected && gap <= expected + 5 * MILLISECOND);
+        expected = 2 * expected < 60 * SECOND ? 2 * expected : 60 * SECOND;
+    }
+    disconnected(world, &user);
+}
+
+static void round_trip_sets_the_time_out(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    for (unsigned i = 0; i < 60; i++) {
+        plumb_tcp_send(user.connection, "x", 1);
+        world_settle(world);
+        peer_accept(&peer, TCP_ACK);
+        world_run(world, 150 * MILLISECOND);
+        peer_send(&peer, TCP_ACK, 0, 0);
+    }
+    struct plumb_tcp_info info = user_info(&user);
+    expect(info.srtt_us > 130000 && info.srtt_us < 170000);
+    expect(info.rto_ms >= 150 && info.rto_ms < 400);
+    expect_equal(info.retransmitted, 0);
+    disconnected(world, &user);
+}
+
+/* Karn: what was sent twice is not timed. */
+static void a_retransmitted_segment_is_not_timed(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint32_t before = user_info(&user).srtt_us;
+    plumb_tcp_send(user.connection, "x", 1);
+    world_run(world, 250 * MILLISECOND);
+    expect_equal(drain_payload(&peer), 2);
+    acknowledge(&peer, peer.acknowledgement + 1);
+    expect_equal(user_info(&user).srtt_us, before);
+    disconnected(world, &user);
+}
+
+static void fast_retransmit_and_partial_acknowledgements(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    fill(10);
+    uint32_t base = peer.acknowledgement;
+    plumb_tcp_send(user.connection, bytes, 10 * MSS);
+    world_settle(world);
+    expect_equal(drain_payload(&peer), 10);
+    struct counters before = counters_now(&world->a);
+    /* Segments 1 and 4 were lost; those behind make duplicates. */
+    acknowledge(&peer, base + MSS);
+    drain_payload(&peer);
+    for (unsigned i = 0; i < 2; i++) {
+        acknowledge(&peer, base + MSS);
+        peer_expect_nothing(&peer);
+    }
+    acknowledge(&peer, base + MSS);
+    expect_equal(peer_expect(&peer, TCP_ACK)->sequence, base + MSS);
+    expect_equal(peer.last.length, MSS);
+    expect_equal(counters_moved(&world->a, &before, "tcp_fast_retransmit"), 1);
+    drain_payload(&peer);
+    /* A partial acknowledgement: the next hole at once, without a time-out. */
+    acknowledge(&peer, base + 4 * MSS);
+    expect_equal(peer_expect(&peer, TCP_ACK)->sequence, base + 4 * MSS);
+    drain_payload(&peer);
+    acknowledge(&peer, base + 10 * MSS);
+    expect_equal(drain_payload(&peer), 0);
+    expect_equal(counters_moved(&world->a, &before, "tcp_timeout"), 0);
+    expect_equal(counters_moved(&world->a, &before, "tcp_fast_retransmit"), 1);
+    expect_equal(side_buffers_used(&world->a), 0);
+    disconnected(world, &user);
+}
+
+/* An acknowledgement that also carries data or a window is no duplicate. */
+static void only_true_duplicates_count(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    fill(11);
+    plumb_tcp_send(user.connection, bytes, 5 * MSS);
+    world_settle(world);
+    drain_payload(&peer);
+    struct counters before = counters_now(&world->a);
+    for (unsigned i = 0; i < 5; i++) {
+        peer_send(&peer, TCP_ACK, "data", 4);
+        peer.window = (uint16_t)(peer.window - 100);
+        peer_send(&peer, TCP_ACK, 0, 0);
+    }
+    expect_equal(counters_moved(&world->a, &before, "tcp_fast_retransmit"), 0);
+    disconnected(world, &user);
+}
+
+static void peer_window_is_obeyed(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    fill(12);
+    peer.window = 3000;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    plumb_tcp_send(user.connection, bytes, 20000);
+    world_run(world, 150 * MILLISECOND);
+    unsigned got = 0;
+    while (peer_take(&peer))
+        got += peer.last.length;
+    expect(got >= 2 * MSS && got <= 3000);
+    /* The window shrinks behind what was sent: nothing breaks (RFC 9293 section 3.8.6). */
+    peer.window = 0;
+    peer_send_at(&peer, peer.sequence, peer.acknowledgement + MSS, TCP_ACK, 0, 0);
+    peer.acknowledgement += MSS;
+    peer_send_at(&peer, peer.sequence, peer.acknowledgement + MSS, TCP_ACK, 0, 0);
+    peer.acknowledgement += MSS;
+    world_run(world, 100 * MILLISECOND);
+    drain_payload(&peer);
+    /* And it opens again: all the rest arrives. */
+    peer.window = 65535;
+    static uint8_t rest[20000];
+    peer_send(&peer, TCP_ACK, 0, 0);
+    peer_read(&peer, rest, 20000 - 2 * MSS);
+    assert_memory_equal(rest, bytes + 2 * MSS, 20000 - 2 * MSS);
+    disconnected(world, &user);
+}
+
+/* Sender's silly window avoidance: a window of a few bytes tempts nobody. */
+static void tiny_window_is_not_filled_at_once(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    fill(13);
+    peer.window = 65535;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    plumb_tcp_send(user.connection, bytes, MSS);
+    world_settle(world);
+    expect_equal(peer_accept(&peer, TCP_ACK)->length, MSS);
+    peer.window = 10;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    plumb_tcp_send(user.connection, bytes, 4000);
+    world_run(world, 50 * MILLISECOND);
+    peer_expect_nothing(&peer);
+    peer.window = 65535;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    expect_equal(peer_expect(&peer, TCP_ACK)->length, MSS);
+    disconnected(world, &user);
+}
+
+/* RFC 9293 section 3.8.6.1: probes for as long as they are answered. */
+static void closed_window_is_probed_for_ever(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    fill(14);
+    peer.window = 0;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    plumb_tcp_send(user.connection, bytes, 5000);
+    world_settle(world);
+    peer_expect_nothing(&peer);
+    struct counters before = counters_now(&world->a);
+    unsigned probes = 0;
+    uint64_t last = world->now_us, longest = 0;
+    for (unsigned i = 0; i < 3600 * 2; i++) {
+        world_run(world, 500 * MILLISECOND);
+        while (peer_take(&peer)) {
+            uint64_t gap = world->now_us - last;
+            longest = gap > longest ? gap : longest;
+            last = world->now_us;
+            expect(peer.last.length <= 1);
+            probes++;
+            peer_send(&peer, TCP_ACK, 0, 0);
+        }
+        expect(user.connection != 0);
+    }
+    expect(probes > 55 && probes < 200);
+    expect(longest <= 61 * SECOND);
+    expect(counters_moved(&world->a, &before, "tcp_probe") >= probes - 1);
+    static uint8_t got[5000];
+    peer.window = 65535;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    peer_read(&peer, got, 5000);
+    assert_memory_equal(got, bytes, 5000);
+    disconnected(world, &user);
+}
+
+static void unanswered_probes_end_the_connection(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    peer.window = 0;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    plumb_tcp_send(user.connection, "x", 1);
+    for (unsigned i = 0; i < 1800 && user.connection; i++) {
+        world_run(world, SECOND);
+        drain_payload(&peer);
+    }
+    expect_equal(user.error, PLUMB_ERROR_TIMED_OUT);
+    disconnected(world, &user);
+}
+
+static void keepalive_finds_the_dead(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_KEEPALIVE, 5000), PLUMB_OK);
+    /* While the peer answers, all is well. */
+    for (unsigned i = 0; i < 10; i++) {
+        world_run(world, 5100 * MILLISECOND);
+        struct segment *probe = peer_expect(&peer, TCP_ACK);
+        expect_equal(probe->sequence + probe->length, peer.acknowledgement - 1 + probe->length);
+        peer_send(&peer, TCP_ACK, 0, 0);
+        expect(user.connection != 0);
+    }
+    unsigned probes = 0;
+    for (unsigned i = 0; i < 1000 && user.connection; i++) {
+        world_run(world, SECOND);
+        while (peer_take(&peer))
+            probes += !(peer.last.flags & TCP_RST);
+    }
+    expect_equal(user.error, PLUMB_ERROR_TIMED_OUT);
+    expect_equal(probes, CONFIG_PLUMB_TCP_KEEPALIVE_PROBES);
+    disconnected(world, &user);
+}
+
+static void user_timeout(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_USER_TIMEOUT, 3000), PLUMB_OK);
+    plumb_tcp_send(user.connection, "x", 1);
+    world_run(world, 2500 * MILLISECOND);
+    expect(user.connection != 0);
+    world_run(world, 6 * SECOND);
+    expect_equal(user.error, PLUMB_ERROR_TIMED_OUT);
+    disconnected(world, &user);
+}
+
+/* ---- by reference ---- */
+
+static unsigned released;
+
+static void on_release(struct plumb_reference *reference) {
+    expect_equal(reference->references, 0);
+    released++;
+}
+
+static void reference_is_released_when_acknowledged(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    struct plumb_reference lent = {.memory = bytes, .length = 4001, .release = on_release};
+    static uint8_t got[4001 + 7];
+    fill(15);
+    released = 0;
+    expect_equal(plumb_tcp_send(user.connection, bytes + 5000, 3), 3);
+    expect_equal(plumb_tcp_send_reference(user.connection, &lent), PLUMB_OK);
+    expect_equal(plumb_tcp_send(user.connection, bytes + 6000, 4), 4);
+    world_settle(world);
+    expect_equal(released, 0);
+    world_run(world, 450 * MILLISECOND);
+    expect_equal(released, 0);
+    peer_read(&peer, got, sizeof got);
+    world_settle(world);
+    expect_equal(released, 1);
+    assert_memory_equal(got, bytes + 5000, 3);
+    assert_memory_equal(got + 3, bytes, 4001);
+    assert_memory_equal(got + 4004, bytes + 6000, 4);
+    expect_equal(side_buffers_used(&world->a), 0);
+    disconnected(world, &user);
+}
+
+static void reference_is_released_at_every_end(void **state) {
+    (void)state;
+    for (unsigned how = 0; how < 4; how++) {
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, 0);
+        struct plumb_reference lent = {.memory = bytes + 1, .length = 9000, .release = on_release};
+        released = 0;
+        expect_equal(plumb_tcp_send_reference(user.connection, &lent), PLUMB_OK);
+        world_settle(world);
+        drain_payload(&peer);
+        expect_equal(released, 0);
+        if (how == 0) {
+            plumb_tcp_abort(user.connection);
+            user.connection = 0;
+        } else if (how == 1) {
+            peer_send(&peer, TCP_RST, 0, 0);
+            expect_equal(user.error, PLUMB_ERROR_RESET);
+        } else if (how == 2) {
+            for (unsigned i = 0; i < 900; i++) {
+                world_run(world, SECOND);
+                world_drain(world);
+            }
+            expect_equal(user.error, PLUMB_ERROR_TIMED_OUT);
+        } else {
+            user.connection = 0;
+        }
+        world_settle(world);
+        if (how < 3)
+            expect_equal(released, 1);
+        disconnected(world, &user);
+        expect_equal(released, 1);
+    }
+}
+
+static void reference_is_refused_whole(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    struct plumb_reference empty = {.memory = bytes, .length = 0, .release = on_release};
+    struct plumb_reference vast = {.memory = bytes, .length = 200000, .release = on_release};
+    struct plumb_reference first = {.memory = bytes, .length = 40000, .release = on_release};
+    struct plumb_reference second = {.memory = bytes, .length = 40000, .release = on_release};
+    released = 0;
+    fill(16);
+    expect_equal(plumb_tcp_send_reference(user.connection, &empty), PLUMB_ERROR_INVALID);
+    expect_equal(plumb_tcp_send_reference(user.connection, &vast), PLUMB_ERROR_INVALID);
+    expect_equal(plumb_tcp_send_reference(user.connection, &first), PLUMB_OK);
+    expect_equal(plumb_tcp_send_reference(user.connection, &second), PLUMB_ERROR_WOULD_BLOCK);
+    user.events = 0;
+    static uint8_t got[40000];
+    peer_read(&peer, got, 40000);
+    world_settle(world);
+    assert_memory_equal(got, bytes, 40000);
+    expect_equal(released, 1);
+    expect(user.events & PLUMB_TCP_WRITABLE);
+    expect_equal(plumb_tcp_send_reference(user.connection, &second), PLUMB_OK);
+    peer_read(&peer, got, 40000);
+    world_settle(world);
+    expect_equal(released, 2);
+    plumb_tcp_shutdown(user.connection);
+    expect_equal(plumb_tcp_send_reference(user.connection, &second), PLUMB_ERROR_CLOSED);
+    disconnected(world, &user);
+}
+
+static void full_send_buffer_and_writable(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    fill(17);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_SEND_BUFFER, 10000), PLUMB_OK);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_SEND_BUFFER, 0),
+                 PLUMB_ERROR_INVALID);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_SEND_BUFFER, (1 << 20) + 1),
+                 PLUMB_ERROR_INVALID);
+    int taken = plumb_tcp_send(user.connection, bytes, 20000);
+    expect_equal(taken, 10000);
+    expect_equal(plumb_tcp_writable(user.connection), 0);
+    expect_equal(plumb_tcp_send(user.connection, bytes, 1), 0);
+    world_settle(world);
+    expect(!(user.events & PLUMB_TCP_WRITABLE));
+    static uint8_t got[10000];
+    peer_read(&peer, got, 10000);
+    world_settle(world);
+    expect(user.events & PLUMB_TCP_WRITABLE);
+    expect_equal(plumb_tcp_writable(user.connection), 10000);
+    assert_memory_equal(got, bytes, 10000);
+    disconnected(world, &user);
+}
+
+HARNESS_MAIN(
+    cmocka_unit_test(in_order_bytes_arrive), cmocka_unit_test(every_order_of_four_segments),
+    cmocka_unit_test(overlaps_deliver_once), cmocka_unit_test(overlap_with_different_bytes),
+    cmocka_unit_test(out_of_order_is_acknowledged_at_once),
+    cmocka_unit_test(duplicate_is_acknowledged_at_once),
+    cmocka_unit_test(acknowledgement_is_delayed),
+    cmocka_unit_test(second_full_segment_is_acknowledged),
+    cmocka_unit_test(burst_costs_one_acknowledgement),
+    cmocka_unit_test(acknowledgement_rides_on_data),
+    cmocka_unit_test(receive_window_closes_and_opens), cmocka_unit_test(peek_and_consume),
+    cmocka_unit_test(posted_memory_is_filled), cmocka_unit_test(posted_memory_and_a_wrong_checksum),
+    cmocka_unit_test(fin_out_of_order_and_again), cmocka_unit_test(receive_across_the_wrap),
+    cmocka_unit_test(small_and_large_sends_arrive), cmocka_unit_test(nagle_holds_small_segments),
+    cmocka_unit_test(nagle_lets_full_segments_go), cmocka_unit_test(time_out_backs_off),
+    cmocka_unit_test(round_trip_sets_the_time_out),
+    cmocka_unit_test(a_retransmitted_segment_is_not_timed),
+    cmocka_unit_test(fast_retransmit_and_partial_acknowledgements),
+    cmocka_unit_test(only_true_duplicates_count), cmocka_unit_test(peer_window_is_obeyed),
+    cmocka_unit_test(tiny_window_is_not_filled_at_once),
+    cmocka_unit_test(closed_window_is_probed_for_ever),
+    cmocka_unit_test(unanswered_probes_end_the_connection),
+    cmocka_unit_test(keepalive_finds_the_dead), cmocka_unit_test(user_timeout),
+    cmocka_unit_test(reference_is_released_when_acknowledged),
+    cmocka_unit_test(reference_is_released_at_every_end),
+    cmocka_unit_test(reference_is_refused_whole), cmocka_unit_test(full_send_buffer_and_writable))
