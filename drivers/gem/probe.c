@@ -13,57 +13,49 @@
 
 enum {
     PROBE_BUFFER = 128,
-    PROBE_LENGTH = 200, /* in two fragments, each shorter than the smallest buffer */
-    PROBE_HALF = PROBE_LENGTH / 2,
-    ETHERNET_HEADER = 14,
+    PROBE_HALF = 100, /* the frame is the same bytes twice: they fit any buffer */
     COMPARED = 8,
     WAIT_READS = 100000,
     ATTEMPTS = 3,
     LOCAL_EXPERIMENT = 0x88B5, /* ethertype, IEEE 802 */
 };
 
-static uint8_t pattern(const struct plumb_gem *gem, unsigned index) {
+/* To ourselves, from ourselves; behind the header each byte is its own index. */
+static void write_half(const struct plumb_gem *gem, uint8_t *bytes) {
     const uint8_t *address = (const uint8_t *)&gem->netif.address;
 
-    if (index < 12)
-        return address[index % 6];
-    if (index < ETHERNET_HEADER)
-        return (uint8_t)(index == 12 ? LOCAL_EXPERIMENT >> 8 : LOCAL_EXPERIMENT & 0xFF);
-    return (uint8_t)index;
-}
-
-static struct plumb_packet *make_half(const struct plumb_gem *gem, unsigned from) {
-    struct plumb_packet *half = plumb_packet_take(gem->config.rx_pool, 0);
-
-    if (!half)
-        return NULL;
     for (unsigned i = 0; i < PROBE_HALF; i++)
-        half->data[i] = pattern(gem, from + i);
-    half->dirty = true;
-    half->length = PROBE_HALF;
-    half->total = PROBE_LENGTH;
-    return half;
+        bytes[i] = (uint8_t)i;
+    for (unsigned i = 0; i < 6; i++)
+        bytes[i] = bytes[6 + i] = address[i];
+    bytes[12] = LOCAL_EXPERIMENT >> 8;
+    bytes[13] = LOCAL_EXPERIMENT & 0xFF;
 }
 
-static struct plumb_packet *make_frame(const struct plumb_gem *gem) {
-    struct plumb_packet *frame = make_half(gem, 0);
-    struct plumb_packet *rest = make_half(gem, PROBE_HALF);
+/* Queues the frame straight from a buffer of the receive ring that it does not
+ * reach, and starts the device. */
+static const uint8_t *send_frame(struct plumb_gem *gem) {
+    struct plumb_gem_descriptor *tx = gem->config.tx.descriptors;
+    unsigned last = gem->config.rx.count - 1U;
+    struct plumb_packet *source = gem->config.rx.held[last];
 
-    if (frame && rest) {
-        frame->more = rest;
-        return frame;
-    }
-    plumb_packet_put(frame);
-    plumb_packet_put(rest);
-    return NULL;
+    write_half(gem, source->owner.memory);
+    source->dirty = true;
+    plumb_dma_sync_for_device(gem->config.dma, source->owner.memory, PROBE_HALF,
+                              PLUMB_DMA_TO_DEVICE);
+    tx[0].address = tx[1].address = gem->config.rx.descriptors[last].address & ~RX_WRAP;
+    tx[1].control = PROBE_HALF | TX_LAST;
+    tx[0].control = PROBE_HALF;
+    gem_write_barrier();
+    pl_gem_enable(gem, PROBE_BUFFER, NWCTRL_LOOPBACK);
+    pl_gem_write(gem, NWCTRL, gem->control | NWCTRL_TX_START);
+    return source->owner.memory;
 }
 
 static bool wait_for_frame(const struct plumb_gem *gem) {
-    const struct plumb_gem_descriptor *second = &gem->config.rx.descriptors[1];
-
     for (unsigned i = 0; i < WAIT_READS; i++) {
         pl_gem_read(gem, RXSR); /* a read of a register takes its time on every clock */
-        if (second->address & RX_USED) {
+        if (gem->config.rx.descriptors[1].address & RX_USED) {
             gem_read_barrier();
             return true;
         }
@@ -71,48 +63,33 @@ static bool wait_for_frame(const struct plumb_gem *gem) {
     return false;
 }
 
-static bool holds(const struct plumb_gem *gem, unsigned buffer, unsigned at, unsigned from) {
-    const uint8_t *bytes = gem->config.rx.held[buffer]->owner.memory + at;
+/* Does the frame, from its byte `from` on, lie at `at` of buffer `index`? */
+static bool holds(const struct plumb_gem *gem, const uint8_t *half, unsigned index, unsigned at,
+                  unsigned from) {
+    uint8_t *bytes = gem->config.rx.held[index]->owner.memory;
 
+    plumb_dma_sync_for_cpu(gem->config.dma, bytes, PROBE_BUFFER, PLUMB_DMA_FROM_DEVICE);
     for (unsigned i = 0; i < COMPARED; i++)
-        if (bytes[i] != pattern(gem, from + i))
+        if (bytes[at + i] != half[from % PROBE_HALF + i])
             return false;
     return true;
 }
 
 /* What the two buffers show; _ASSUMED: not our frame. */
-static enum plumb_gem_offset judge(const struct plumb_gem *gem) {
+static enum plumb_gem_offset judge(const struct plumb_gem *gem, const uint8_t *half) {
     unsigned pad = gem->rx_pad;
 
-    for (unsigned i = 0; i < 2; i++)
-        plumb_dma_sync_for_cpu(gem->config.dma, gem->config.rx.held[i]->owner.memory, PROBE_BUFFER,
-                               PLUMB_DMA_FROM_DEVICE);
     if (!pad)
         return PLUMB_GEM_OFFSET_UNUSED;
-    if (holds(gem, 0, pad, 0) && holds(gem, 1, 0, PROBE_BUFFER - pad))
-        return PLUMB_GEM_OFFSET_FIRST;
-    if (holds(gem, 0, pad, 0) && holds(gem, 1, pad, PROBE_BUFFER))
-        return PLUMB_GEM_OFFSET_EVERY;
-    if (holds(gem, 0, 0, 0))
+    if (holds(gem, half, 0, 0, 0))
         return PLUMB_GEM_OFFSET_ABSENT;
+    if (!holds(gem, half, 0, pad, 0))
+        return PLUMB_GEM_OFFSET_ASSUMED;
+    if (holds(gem, half, 1, 0, PROBE_BUFFER - pad))
+        return PLUMB_GEM_OFFSET_FIRST;
+    if (holds(gem, half, 1, pad, PROBE_BUFFER))
+        return PLUMB_GEM_OFFSET_EVERY;
     return PLUMB_GEM_OFFSET_ASSUMED;
-}
-
-static enum plumb_gem_offset send_and_judge(struct plumb_gem *gem, struct plumb_packet *frame) {
-    enum plumb_gem_offset seen = PLUMB_GEM_OFFSET_ASSUMED;
-
-    pl_gem_tx_clear(gem);
-    pl_gem_enable(gem, PROBE_BUFFER, NWCTRL_LOOPBACK);
-    if (pl_gem_transmit(&gem->netif, frame) == PLUMB_OK) {
-        pl_gem_flush(&gem->netif);
-        if (wait_for_frame(gem))
-            seen = judge(gem);
-    }
-    pl_gem_read(gem, RX_FRAMES);
-    gem->statistics_stay = pl_gem_read(gem, RX_FRAMES) != 0;
-    pl_gem_disable(gem);
-    pl_gem_tx_empty(gem);
-    return seen;
 }
 
 /* Makes the first two buffers lie apart: in adjacent ones a pad of the first
@@ -121,23 +98,30 @@ static void part_buffers(struct plumb_gem *gem) {
     struct plumb_packet **held = gem->config.rx.held;
     struct plumb_packet *second = held[1];
 
-    if (second->owner.memory == held[0]->owner.memory + gem->config.rx_pool->capacity) {
-        pl_gem_rx_publish(gem, 1, held[2]);
-        pl_gem_rx_publish(gem, 2, second);
+    pl_gem_rx_publish(gem, 1, held[2]);
+    pl_gem_rx_publish(gem, 2, second);
+    if (held[1]->owner.memory == held[0]->owner.memory + gem->config.rx_pool->capacity) {
+        pl_gem_rx_publish(gem, 2, held[1]);
+        pl_gem_rx_publish(gem, 1, second);
     }
 }
 
 static int attempt(struct plumb_gem *gem, enum plumb_gem_offset *seen) {
-    struct plumb_packet *frame = make_frame(gem);
-    int result = frame ? pl_gem_rx_fill(gem) : PLUMB_ERROR_NO_BUFFER;
+    int result = pl_gem_rx_fill(gem);
 
-    if (result == PLUMB_OK) {
-        part_buffers(gem);
-        *seen = send_and_judge(gem, frame);
-        pl_gem_rx_empty(gem);
-    }
-    plumb_packet_put(frame);
-    return result;
+    if (result != PLUMB_OK)
+        return result;
+    part_buffers(gem);
+    pl_gem_tx_clear(gem);
+    const uint8_t *half = send_frame(gem);
+    if (wait_for_frame(gem))
+        *seen = judge(gem, half);
+    pl_gem_read(gem, RX_FRAMES);
+    gem->statistics_stay = pl_gem_read(gem, RX_FRAMES) != 0;
+    pl_gem_disable(gem);
+    pl_gem_rx_empty(gem);
+    pl_gem_tx_clear(gem);
+    return PLUMB_OK;
 }
 
 static void conclude(struct plumb_gem *gem, enum plumb_gem_offset seen) {
@@ -149,7 +133,6 @@ static void conclude(struct plumb_gem *gem, enum plumb_gem_offset seen) {
     gem->rx_more_pad = seen == PLUMB_GEM_OFFSET_EVERY ? gem->rx_pad : 0;
     gem->rx_first = (uint16_t)(gem->config.rx_buffer - gem->rx_pad + gem->rx_more_pad);
     gem->rx_whole = gem->rx_first < gem->rx_limit ? gem->rx_first : gem->rx_limit;
-    gem->netif.counters[PLUMB_NETIF_tx_frames] = 0;
 }
 
 int pl_gem_probe(struct plumb_gem *gem) {
