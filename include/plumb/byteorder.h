@@ -45,31 +45,35 @@ typedef struct __attribute__((packed, aligned(2))) {
 #define PLUMB_BE32(x)                                                                              \
     { PLUMB_SWAP32(x) }
 
-static inline uint16_t plumb_get16(plumb_be16 v) {
+/* Always inline: where a processor has an instruction that reverses bytes, each of
+ * these is that instruction, and a compiler told to save space may not see it. */
+#define PLUMB_INLINE static inline __attribute__((always_inline))
+
+PLUMB_INLINE uint16_t plumb_get16(plumb_be16 v) {
     return PLUMB_SWAP16(v.be);
 }
 
-static inline uint32_t plumb_get32(plumb_be32 v) {
+PLUMB_INLINE uint32_t plumb_get32(plumb_be32 v) {
     return PLUMB_SWAP32(v.be);
 }
 
-static inline plumb_be16 plumb_put16(uint16_t v) {
+PLUMB_INLINE plumb_be16 plumb_put16(uint16_t v) {
     plumb_be16 r = PLUMB_BE16(v);
     return r;
 }
 
-static inline plumb_be32 plumb_put32(uint32_t v) {
+PLUMB_INLINE plumb_be32 plumb_put32(uint32_t v) {
     plumb_be32 r = PLUMB_BE32(v);
     return r;
 }
 
 /* The same value with the stronger or the weaker alignment. */
-static inline plumb_be32 plumb_from_half(plumb_be32_half v) {
+PLUMB_INLINE plumb_be32 plumb_from_half(plumb_be32_half v) {
     plumb_be32 r = {v.be};
     return r;
 }
 
-static inline plumb_be32_half plumb_to_half(plumb_be32 v) {
+PLUMB_INLINE plumb_be32_half plumb_to_half(plumb_be32 v) {
     plumb_be32_half r = {v.be};
     return r;
 }
