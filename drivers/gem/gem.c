@@ -167,7 +167,6 @@ static void fill_netif(struct plumb_gem *gem) {
 }
 
 int plumb_gem_create(struct plumb_gem *gem, const struct plumb_gem_config *config) {
-    struct plumb_gem_statistics ignored;
     int result;
 
     if (!config_valid(config))
@@ -183,9 +182,6 @@ int plumb_gem_create(struct plumb_gem *gem, const struct plumb_gem_config *confi
         result = pl_gem_phy_find(gem);
     if (result == PLUMB_OK)
         result = pl_gem_probe(gem);
-    plumb_gem_statistics(gem, &ignored);
-    for (unsigned i = 0; i < sizeof gem->statistics / sizeof gem->statistics[0]; i++)
-        gem->statistics[i] = 0;
     return result;
 }
 

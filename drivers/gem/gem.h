@@ -149,7 +149,7 @@ bool plumb_gem_pending(const struct plumb_gem *gem);
 /* "first", "every" ...: what enum plumb_gem_offset says, for a console. */
 const char *plumb_gem_offset_text(enum plumb_gem_offset offset);
 
-/* The device's own counts since it was created. */
+/* The device's own counts since it was created, the probe's frame included. */
 struct plumb_gem_statistics {
     uint32_t tx_frames;
     uint32_t tx_underruns;

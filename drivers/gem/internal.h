@@ -136,7 +136,6 @@ void pl_gem_disable(struct plumb_gem *gem);
 /* rx.c */
 int pl_gem_rx_map(struct plumb_gem *gem);
 int pl_gem_rx_fill(struct plumb_gem *gem);
-void pl_gem_rx_publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet);
 void pl_gem_rx_empty(struct plumb_gem *gem);
 unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget);
 

@@ -298,10 +298,6 @@ int pl_gem_rx_map(struct plumb_gem *gem) {
     return result;
 }
 
-void pl_gem_rx_publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet) {
-    publish(gem, index, packet, index + 1U == gem->config.rx.count ? RX_WRAP : 0);
-}
-
 int pl_gem_rx_fill(struct plumb_gem *gem) {
     const struct plumb_gem_ring *ring = &gem->config.rx;
 
@@ -314,7 +310,7 @@ int pl_gem_rx_fill(struct plumb_gem *gem) {
             return PLUMB_ERROR_NO_BUFFER;
         }
         give(gem, packet);
-        pl_gem_rx_publish(gem, i, packet);
+        publish(gem, i, packet, i + 1U == ring->count ? RX_WRAP : 0);
     }
     gem->rx_next = 0;
     gem->rx_stopped = gem->rx_dropping = false;
