@@ -18,11 +18,35 @@ static struct trial trial;
             fail_trial(failure_);                                                                  \
     } while (0)
 
+static void print_frame(const char *name, const struct frame *frame) {
+    print_error("%s, %u bytes:", name, frame->length);
+    for (unsigned i = 0; i < frame->length && i < 700; i++)
+        print_error("%s%02x", i % 2 ? "" : " ", frame->bytes[i]);
+    print_error("\n");
+}
+
+static void print_host(const char *name, const struct trial_host *host) {
+    print_error("%s: free %u of %u received, %u of %u segments, %u of %u headers;", name,
+                host->receive.free_count, host->receive.count, host->segments.free_count,
+                host->segments.count, host->headers.free_count, host->headers.count);
+    for (unsigned i = 0; host->stack && i < PLUMB_COUNTER_COUNT; i++)
+        if (plumb_counter(host->stack, (enum plumb_counter)i))
+            print_error(" %s %u", plumb_counter_info(i)->name,
+                        plumb_counter(host->stack, (enum plumb_counter)i));
+    for (unsigned i = 0; host->stack && i < PLUMB_NETIF_COUNTER_COUNT; i++)
+        print_error(" %s %u", plumb_netif_counter_info(i)->name, host->netif->counters[i]);
+    print_error("\n");
+}
+
 static void fail_trial(const char *failure) {
-    print_error("after %u frames, the last of %u bytes:", trial.injected, trial.frame.length);
-    for (unsigned i = 0; i < trial.frame.length && i < 100; i++)
-        print_error("%s%02x", i % 2 ? "" : " ", trial.frame.bytes[i]);
-    fail_msg("\n%s", failure);
+    const struct trial_flow *flow = &trial.flow;
+    print_frame("injected last", &trial.frame);
+    print_frame("collected last", &trial.reply);
+    print_error("flow: sent %u, echoed %u, connected %d, closed %d, error %d\n", flow->sent,
+                flow->echoed, flow->connected, flow->closed, flow->error);
+    print_host("a", &trial.a);
+    print_host("b", &trial.b);
+    fail_msg("after %u frames: %s", trial.injected, failure);
 }
 
 static void attack(enum trial_attack kind, uint32_t count, uint16_t fragment, uint64_t seed) {

@@ -789,13 +789,17 @@ static void reference_is_released_at_every_end(void **state) {
                 world_drain(world);
             }
             expect_equal(user.error, PLUMB_ERROR_TIMED_OUT);
-        } else {
-            user.connection = 0;
         }
-        world_settle(world);
-        if (how < 3)
+        if (how < 3) {
+            world_settle(world);
             expect_equal(released, 1);
-        disconnected(world, &user);
+            disconnected(world, &user);
+        } else {
+            /* The stack is destroyed over it. */
+            user.connection = 0;
+            user_end(&user);
+            world_end(world);
+        }
         expect_equal(released, 1);
     }
 }

@@ -233,20 +233,16 @@ void frame_tag(struct frame *frame, unsigned tag) {
 }
 
 bool frame_checksums_good(const struct frame *frame) {
-    struct frame found;
+    struct frame view = *frame;
     unsigned place, least;
-    if (!find_headers(frame, &found))
+    if (!find_headers(frame, &view))
         return true;
-    unsigned network = found.network, transport = found.transport;
+    unsigned network = view.network, transport = view.transport, end = datagram_end(&view);
     if (frame_sum(frame->bytes + network, transport - network, 0) != 0xffff)
         return false;
-    unsigned end = datagram_end(frame);
     if (!checksum_place(frame->bytes[network + 9], &place, &least) || end < transport + least)
         return true;
     if (frame->bytes[network + 9] == PROTOCOL_UDP && !frame_get16(frame, transport + place))
         return true;
-    struct frame view = *frame;
-    view.network = found.network;
-    view.transport = found.transport;
     return transport_sum(&view, end) == 0xffff;
 }

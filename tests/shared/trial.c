@@ -422,13 +422,13 @@ static void on_flow(struct plumb_tcp *connection, unsigned events, void *context
     struct trial_flow *flow = context;
     if (events & PLUMB_TCP_CONNECTED)
         flow->connected = true;
+    flow_pull(flow, connection);
     if (events & PLUMB_TCP_CLOSED) {
         flow->error = plumb_tcp_error(connection);
         flow->closed = true;
         return;
     }
     flow_push(flow, connection);
-    flow_pull(flow, connection);
     if (events & PLUMB_TCP_PEER_CLOSED && flow->echoed == TRIAL_BYTES) {
         plumb_tcp_close(connection);
         flow->closed = true;
