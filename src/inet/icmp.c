@@ -70,6 +70,10 @@ static void answer_echo(struct plumb *stack, struct plumb_netif *netif,
         packet->dirty = true;
         icmp->type = TYPE_ECHO_REPLY;
         icmp->checksum.be = pl_checksum_replace(icmp->checksum.be, PLUMB_SWAP16(TYPE_ECHO << 8), 0);
+        /* 0 and 0xffff are the same number, but over a message of zeroes only the
+         * latter verifies, and it does everywhere. */
+        if (icmp->checksum.be == 0)
+            icmp->checksum.be = 0xffff;
         packet->flags = 0;
         send_to(stack, netif, packet, to);
     }

@@ -14,6 +14,8 @@
 #include <plumb/error.h>
 #include <plumb/stack.h>
 
+#ifdef CONFIG_PLUMB_DHCP
+
 enum { SELECTING, REQUESTING, BOUND, RENEWING, REBINDING };
 
 enum { DISCOVER = 1, OFFER, REQUEST, DECLINE, ACK, NAK, RELEASE };
@@ -406,3 +408,5 @@ void plumb_dhcp_stop(struct plumb_dhcp *dhcp) {
     dhcp->bound = false;
     plumb_netif_set_ipv4(dhcp->netif, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY);
 }
+
+#endif

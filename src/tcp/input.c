@@ -163,7 +163,8 @@ static void refuse_sequence(struct plumb_tcp *connection, struct pl_segment *seg
 
     if (connection->state == PLUMB_TCP_STATE_TIME_WAIT && segment->flags & PL_TCP_FIN)
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
-    if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED && segment->flags & PL_TCP_SYN) {
+    if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED &&
+        (segment->flags & (PL_TCP_SYN | PL_TCP_ACK)) == PL_TCP_SYN) {
         pl_tcp_send_syn(connection);
     } else if (old && segment->length) {
         connection->flags |= PL_TCP_ACK_NOW;
@@ -191,7 +192,7 @@ static void take_reset(struct plumb_tcp *connection, struct pl_segment *segment)
         pl_tcp_done(segment);
         return;
     }
-    if (offset < open)
+    if (offset < open && connection->state != PLUMB_TCP_STATE_TIME_WAIT)
         pl_tcp_challenge(connection);
     pl_tcp_drop(connection->tcp, PLUMB_COUNTER_tcp_reset, segment);
 }
@@ -211,6 +212,16 @@ static void take_syn(struct plumb_tcp *connection, struct plumb_netif *netif,
     }
     pl_tcp_challenge(connection);
     pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_syn, segment);
+}
+
+/* After both sides have opened at once, each answers the other's SYN by a SYN with
+ * ACK, of which only the ACK is news. */
+static bool is_crossing_syn(const struct plumb_tcp *connection, const struct pl_segment *segment) {
+    const uint8_t both = PL_TCP_SYN | PL_TCP_ACK;
+
+    return connection->state == PLUMB_TCP_STATE_SYN_RECEIVED && (segment->flags & both) == both &&
+           segment->sequence + 1 == connection->receive_next &&
+           segment->acknowledgement == connection->send_most;
 }
 
 /* The handshake's last ACK; false when it acknowledges something else. */
@@ -290,6 +301,10 @@ static void input_synchronised(struct plumb_tcp *connection, struct plumb_netif 
     if (segment->flags & PL_TCP_SYN && connection->state != PLUMB_TCP_STATE_SYN_RECEIVED) {
         take_syn(connection, netif, segment);
         return;
+    }
+    if (is_crossing_syn(connection, segment)) {
+        segment->flags &= (uint8_t)~PL_TCP_SYN;
+        segment->sequence++;
     }
     if (!sequence_acceptable(connection, segment)) {
         refuse_sequence(connection, segment);

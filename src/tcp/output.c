@@ -115,8 +115,11 @@ static int send_control(struct plumb_tcp *connection, uint32_t sequence, uint8_t
     return result;
 }
 
+/* With the highest number ever sent: after a time-out send_next lies below what the
+ * peer has received, and an ACK with it would be taken for an old duplicate; two
+ * peers in that state would never hear each other. */
 void pl_tcp_send_ack(struct plumb_tcp *connection) {
-    if (send_control(connection, connection->send_next, PL_TCP_ACK) == PLUMB_OK)
+    if (send_control(connection, connection->send_most, PL_TCP_ACK) == PLUMB_OK)
         connection->acks_out++;
     else
         connection->flags |= PL_TCP_ACK_NOW;
@@ -127,7 +130,7 @@ void pl_tcp_send_probe(struct plumb_tcp *connection) {
 }
 
 void pl_tcp_send_reset(struct plumb_tcp *connection) {
-    send_control(connection, connection->send_next, PL_TCP_RST | PL_TCP_ACK);
+    send_control(connection, connection->send_most, PL_TCP_RST | PL_TCP_ACK);
 }
 
 /* Begins to time the segment that ends at `end`, unless one is being timed. */

@@ -208,13 +208,30 @@ static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *s
     }
 }
 
-static bool pool_is_low(const struct plumb_packet *packet) {
-    return packet->pool->free_count < packet->pool->count / 8;
+/* The last eighth of a pool is for acknowledgements and other connections, and the
+ * eighth before that for payload in order. */
+static bool pool_allows(const struct plumb_packet *packet, bool in_order) {
+    const struct plumb_pool *pool = packet->pool;
+
+    return pool->free_count >= pool->count / (in_order ? 8U : 4U);
+}
+
+/* What waits out of order is worth less than what is next: the farthest goes first. */
+static void make_room(struct plumb_tcp *connection, const struct plumb_packet *packet) {
+    while (connection->reordered && !pool_allows(packet, true)) {
+        struct plumb_packet **link = &connection->reordered;
+        while ((*link)->next)
+            link = &(*link)->next;
+        pl_drop(connection->tcp->stack, PLUMB_COUNTER_tcp_reordered_full, *link);
+        *link = NULL;
+        connection->reordered_count--;
+    }
 }
 
 void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segment) {
     struct pl_tcp_state *tcp = connection->tcp;
     bool old = pl_before(segment->sequence, connection->receive_next);
+    bool in_order = !pl_after(segment->sequence, connection->receive_next);
 
     pl_tcp_pend(connection);
     if (segment->delivered) {
@@ -232,13 +249,16 @@ void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segmen
             pl_count(tcp->stack, PLUMB_COUNTER_tcp_duplicate);
         else
             pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_window, segment);
-    } else if (segment->length && pool_is_low(segment->packet)) {
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_no_buffer, segment);
-    } else if (segment->sequence == connection->receive_next) {
-        take_in_order(connection, segment);
-    } else {
-        take_out_of_order(connection, segment);
+        return;
     }
+    if (in_order)
+        make_room(connection, segment->packet);
+    if (segment->length && !pool_allows(segment->packet, in_order))
+        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_no_buffer, segment);
+    else if (in_order)
+        take_in_order(connection, segment);
+    else
+        take_out_of_order(connection, segment);
 }
 
 bool pl_tcp_copy_to_posted(struct plumb_tcp *connection, uint32_t sequence,
