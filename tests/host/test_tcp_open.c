@@ -443,7 +443,8 @@ static void backlog_flood(void **state) {
     expect_equal(user.accepted, 2);
     plumb_tcp_abort(first);
     /* What waits for flooders that answer no ARP is given up. */
-    world_run(world, 5 * SECOND);
+    user_end(&user);
+    world_run(world, 10 * SECOND);
     disconnected(world, &user);
 }
 
