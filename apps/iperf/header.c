@@ -39,7 +39,7 @@ unsigned header_needs(const uint8_t *bytes, unsigned length) {
     if (length < 4)
         return 4;
     uint32_t flags = load32(bytes);
-    if (!(flags & (ASKS_BACK | FLAG_EXTENDED | FLAG_LENGTH)))
+    if (!(flags & (ASKS_BACK | FLAG_EXTENDED | FLAG_LENGTH | ASKS_BOUNCEBACK)))
         return 0;
     unsigned needs = length_said(flags);
     return needs < IPERF_HEADER ? needs : IPERF_HEADER;
