@@ -9,6 +9,9 @@
  * loaded bytewise, so that nothing before the source is read.
  */
 #include "bytes/bytes.h"
+#include "bytes/select.h"
+
+#ifdef PL_BYTES_C
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 /* The last bytes of one word followed by the first of the next. */
@@ -148,3 +151,5 @@ void pl_copy(void *to, const void *from, size_t length) {
 uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
     return move(to, from, length, true);
 }
+
+#endif

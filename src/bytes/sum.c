@@ -6,6 +6,9 @@
  * a 32-bit processor that is a load, an add and an add-with-carry per word.
  */
 #include "bytes/bytes.h"
+#include "bytes/select.h"
+
+#ifdef PL_BYTES_C
 
 /* Whole words from a word boundary on. */
 static uint64_t sum_words(const pl_word *p, size_t words) {
@@ -60,3 +63,5 @@ uint32_t pl_sum(const void *bytes, size_t length) {
     uint32_t folded = pl_fold64(sum);
     return odd ? pl_sum_odd(folded) : folded;
 }
+
+#endif

@@ -97,6 +97,7 @@ struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_rout
     connection->send_limit = CONFIG_PLUMB_TCP_SEND_BUFFER;
     connection->receive_limit = CONFIG_PLUMB_TCP_RECEIVE_BUFFER;
     connection->progress_ms = connection->heard_ms = tcp->stack->now_ms;
+    connection->challenge_ms = tcp->stack->now_ms - 1000;
     connection->initial_sequence = initial_sequence(tcp->stack, local, remote, ports);
     connection->send_unacked = connection->send_next = connection->send_most =
         connection->initial_sequence;

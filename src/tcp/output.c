@@ -159,8 +159,8 @@ void pl_tcp_send_syn(struct plumb_tcp *connection) {
 void pl_tcp_challenge(struct plumb_tcp *connection) {
     struct plumb *stack = connection->tcp->stack;
 
-    if (connection->challenge_ms == 0 || stack->now_ms - connection->challenge_ms >= 1000) {
-        connection->challenge_ms = stack->now_ms | 1;
+    if (stack->now_ms - connection->challenge_ms >= 1000) {
+        connection->challenge_ms = stack->now_ms;
         connection->challenges =
             (uint8_t)(CHALLENGES_LEAST + plumb_random(stack) % CHALLENGES_SPREAD);
     }
