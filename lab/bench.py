@@ -210,6 +210,7 @@ class Bench:
         if self.options.record:
             command = f"./plumb bench --board {self.kind.name} --record"
             report.write_markdown(ROOT / "docs/results.md", head, tables, note, command)
+            report.fill_readme(ROOT / "README.md", head, tables[:2])
 
     def _show_culprits(self) -> None:
         program = Program(self.firmware)

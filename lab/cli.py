@@ -83,7 +83,9 @@ def bench(
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     pcap: Pcap = None,
     opt: Opt = "O2",
-    record: Annotated[bool, typer.Option("--record", help="Write docs/results.md.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write docs/results.md and README.md's table.")
+    ] = False,
 ) -> int:
     """Build, boot, run iperf against the board, print the table, write the records."""
     from . import bench as benching

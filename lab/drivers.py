@@ -4,7 +4,9 @@
 import os
 import select
 import shlex
+import socket
 import subprocess
+import threading
 
 import attr
 from labgrid.driver.common import Driver
@@ -31,6 +33,43 @@ def end(child: subprocess.Popen | None) -> None:
         child.wait()
 
 
+class Drain:
+    """Reads a socket as fast as it fills.
+
+    The emulated UART writes byte by byte, and a few hundred such writes that nobody
+    has read fill the socket: then the board waits in the middle of a line.
+    """
+
+    def __init__(self, source: socket.socket) -> None:
+        source.setblocking(True)
+        self._source = source
+        self._data = bytearray()
+        self._has_ended = False
+        self._changed = threading.Condition()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        data = b"-"
+        while data:
+            try:
+                data = self._source.recv(4096)
+            except OSError:
+                data = b""
+            with self._changed:
+                self._data += data
+                self._has_ended = not data
+                self._changed.notify()
+
+    def take(self, most: int, limit_s: float) -> bytes:
+        """What has come, waited for; nothing at the end."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._data or self._has_ended, limit_s):
+                raise TIMEOUT(f"nothing within {limit_s} s")
+            taken = bytes(self._data[:most])
+            del self._data[:most]
+            return taken
+
+
 @target_factory.reg_driver
 @attr.s(eq=False)
 class EmulatorDriver(QEMUDriver):
@@ -40,6 +79,14 @@ class EmulatorDriver(QEMUDriver):
         """Also bounds the wait for an emulator that ends before it connects."""
         super().on_activate()
         self._socket.settimeout(START_LIMIT_S)
+
+    def on(self):
+        """Also begins to read the console."""
+        super().on()
+        self._drain = Drain(self._clientsocket)
+
+    def _read(self, size=1, timeout=10, max_size=None):
+        return self._drain.take(max_size or 4096, timeout)
 
     def off(self):
         """Ends the emulator whether or not it still answers."""

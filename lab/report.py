@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Prints a run's records as tables, and writes docs/results.md from them."""
+"""Prints a run's records as tables, and writes docs/results.md and README.md's from them."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from .errors import LabError
 from .goals import Verdict
 from .records import Record, find
 
@@ -42,6 +43,8 @@ HOST_CLOCK = (
     "Mbit/s: the payload over the transfer's time by the stack's clock, which is this host's; "
     "instructions are counted in a second run, under emulation, of the same program."
 )
+README_BEGIN = "<!-- results: made by ./plumb bench --record -->"
+README_END = "<!-- /results -->"
 
 Rows = list[list[str]]
 
@@ -131,3 +134,13 @@ def write_markdown(
     ]
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n\n".join(parts) + "\n")
+
+
+def fill_readme(path: Path, head: Rows, tables: list[tuple[list[str], Rows]]) -> None:
+    """Puts tables between the marks of a page that is otherwise written by hand."""
+    before, begin, rest = path.read_text().partition(README_BEGIN)
+    _, end, after = rest.partition(README_END)
+    if not (begin and end):
+        raise LabError(f"{path} has no place for results: {README_BEGIN} ... {README_END}")
+    parts = [begin, _markdown(["", ""], head), *(_markdown(*table) for table in tables), end]
+    path.write_text(before + "\n\n".join(parts) + after)
