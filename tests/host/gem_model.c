@@ -31,7 +31,11 @@ static void throw_away(unsigned line) {
     memcpy(model.clean + line, model.device + line, MODEL_LINE);
 }
 
+/* A few lines, and now and then all. */
 void model_evict(void) {
+    if (random_number() % 8 == 0)
+        for (unsigned line = 0; line < MODEL_ARENA; line += MODEL_LINE)
+            write_back(line);
     for (unsigned i = random_number() % 64; i--;)
         write_back(random_number() % (MODEL_ARENA / MODEL_LINE) * MODEL_LINE);
 }
@@ -218,6 +222,7 @@ bool model_receive(const uint8_t *frame, unsigned length) {
             control |= RX_END | length;
         finish_descriptor(descriptor, control);
     }
+    model_evict();
     ++*reg(RX_FRAMES);
     raise_interrupt(INTERRUPT_RX_DONE);
     return true;

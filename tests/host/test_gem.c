@@ -541,6 +541,22 @@ static void nothing_is_sent_before_the_flush(void **state) {
     end();
 }
 
+static void what_is_not_flushed_survives_a_poll(void **state) {
+    (void)state;
+    begin(FULL, true);
+    for (unsigned frame = 0; frame < 20; frame++) {
+        struct plumb_packet *packet = make(frame, 2, 300);
+        expect_equal(transmit(packet), PLUMB_OK);
+        plumb_packet_put(packet);
+        poll_all();
+        expect_equal(model.sent_count, frame);
+        flush();
+        expect_sent(frame, frame, 300);
+    }
+    expect_equal(counter(PLUMB_NETIF_tx_error), 0);
+    end();
+}
+
 static void a_full_ring_refuses_and_wakes(void **state) {
     (void)state;
     unsigned sent = 0, accepted = 0;
@@ -693,6 +709,7 @@ HARNESS_MAIN(cmocka_unit_test(probe_tells_devices_apart),
              cmocka_unit_test(checksum_verdicts_are_passed_on),
              cmocka_unit_test(fragments_are_gathered),
              cmocka_unit_test(nothing_is_sent_before_the_flush),
+             cmocka_unit_test(what_is_not_flushed_survives_a_poll),
              cmocka_unit_test(a_full_ring_refuses_and_wakes),
              cmocka_unit_test(impossible_packets_are_refused),
              cmocka_unit_test(a_transmit_error_costs_what_was_queued),
