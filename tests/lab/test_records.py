@@ -5,8 +5,10 @@ import json
 
 import pytest
 
-from lab import goals, iperf, records, sizes
+from lab import goals, iperf, records, report, sizes
 from lab.console import Console
+from lab.errors import LabError
+from lab.paths import ROOT
 from lab.records import Record
 
 
@@ -71,6 +73,28 @@ def test_console_reads_a_fault():
     assert console.fault.kind == "data_abort"
     assert console.fault.values["address"] == 0x1235
     assert console.fault.values["r1"] == 0xFFFFFFFF
+
+
+def test_recorded_tables_replace_what_is_between_the_marks_of_a_page(tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text(f"above\n{report.README_BEGIN}\nold\n{report.README_END}\nbelow\n")
+    found = [Record("throughput", "zynq", "tcp_rx", "throughput", 1.5, "Mbit/s")]
+    tables = [report.case_table(found, report.SPEED)]
+    for _ in range(2):  # and again, as often as one likes
+        report.fill_readme(page, [["board", "zynq"]], tables)
+    text = page.read_text()
+    assert text.startswith(f"above\n{report.README_BEGIN}\n\n")
+    assert text.endswith(f"\n\n{report.README_END}\nbelow\n")
+    assert text.count("| TCP receive | 1.5 |") == 1 and "old" not in text
+    page.write_text(f"{report.README_BEGIN} and no end")
+    with pytest.raises(LabError, match="no place"):
+        report.fill_readme(page, [], tables)
+
+
+def test_the_readme_has_a_place_for_results():
+    text = (ROOT / "README.md").read_text()
+    assert text.find(report.README_BEGIN) < text.find(report.README_END)
+    assert text.count(report.README_BEGIN) == text.count(report.README_END) == 1
 
 
 TCP = "[  1] 0.0000-0.0165 sec  16.0 MBytes  8150 Mbits/sec\n"
