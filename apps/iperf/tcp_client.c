@@ -9,6 +9,8 @@
  */
 #include "iperf.h"
 
+enum { EMPTY_HEADER = 24 };
+
 void tcp_sent(struct stream *stream) {
     struct plumb_tcp_info info;
     if (!stream->sending)
@@ -75,14 +77,15 @@ void tcp_send_start(struct stream *stream) {
     tcp_send_more(stream);
 }
 
-/* A client's server expects a header or data; the empty header is 24 zeros. */
+/* A client's server expects a header or data; the empty header is zeros. */
 void tcp_connected(struct stream *stream) {
-    static const uint8_t header[24];
+    static const uint8_t header[EMPTY_HEADER];
+    struct departure *d = &stream->departure;
     report_begin(stream->iperf, TCP_TX);
-    set_amount(&stream->departure, stream->request.amount);
-    if (plumb_tcp_send(stream->connection, header, sizeof header) > 0) {
-        stream->sent.bytes += sizeof header;
-        stream->departure.left -= stream->departure.left > sizeof header ? sizeof header : 0;
+    set_amount(d, stream->request.amount);
+    if (plumb_tcp_send(stream->connection, header, EMPTY_HEADER) == EMPTY_HEADER) {
+        stream->sent.bytes += EMPTY_HEADER;
+        d->left -= d->left > EMPTY_HEADER ? EMPTY_HEADER : 0;
     }
     tcp_send_more(stream);
 }
