@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from elftools.elf.constants import P_FLAGS
 from elftools.elf.elffile import ELFFile
 
 
@@ -53,10 +54,12 @@ class Program:
             return 1 if ELFFile(file)["e_machine"] == "EM_ARM" else 0
 
     @cached_property
-    def entry(self) -> int:
-        """Where it starts."""
+    def code_start(self) -> int:
+        """Where its first executable segment begins."""
         with self.path.open("rb") as file:
-            return int(ELFFile(file)["e_entry"])
+            loaded = list(ELFFile(file).iter_segments("PT_LOAD"))
+            code = [int(s["p_vaddr"]) for s in loaded if s["p_flags"] & P_FLAGS.PF_X]
+            return min(code, default=0)
 
     def symbol_at(self, address: int) -> str:
         """`function+0x12`, or the bare address outside every function."""
@@ -102,7 +105,7 @@ class Program:
 
     def write_function_map(self, path: Path) -> None:
         """Writes the map that the counting plugin reads."""
-        lines = [f"entry {self.entry:x}"]
+        lines = [f"code {self.code_start:x}"]
         for function in self.functions:
             lines.append(f"function {function.address:x} {function.size:x} {function.name[:127]}")
         path.write_text("\n".join(lines) + "\n")

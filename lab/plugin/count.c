@@ -6,8 +6,8 @@
  * that of the output file: `-plugin libcount.so,map=FILE,out=FILE`. A line of
  * the map is one of
  *
- *     entry ADDRESS               where the program starts (for programs that
- *                                 are loaded elsewhere than linked)
+ *     code ADDRESS                where its first executable segment was linked
+ *                                 (programs of a host are loaded elsewhere)
  *     function ADDRESS SIZE NAME  sorted by address, no overlap
  *
  * and the functions board_measure_start, board_measure_stop and board_idle have
@@ -58,7 +58,7 @@ struct culprit {
 static struct function functions[FUNCTIONS_MAX] = {{0, 0, "(outside)"}};
 static unsigned function_count = 1;
 static unsigned measure_start, measure_stop, idle; /* indices; 0: there is none */
-static uint64_t linked_entry;
+static uint64_t linked_code;
 static bool is_arm, is_user_mode;
 static FILE *out;
 
@@ -76,7 +76,7 @@ static bool is_idle;
 
 /* How far the program lies from where it was linked. */
 static uint64_t displacement(void) {
-    return is_user_mode && linked_entry != 0 ? qemu_plugin_entry_code() - linked_entry : 0;
+    return is_user_mode && linked_code != 0 ? qemu_plugin_start_code() - linked_code : 0;
 }
 
 static unsigned function_at(uint64_t address) {
@@ -330,7 +330,7 @@ static bool read_map(const char *path) {
         if (sscanf(line, "function %" SCNx64 " %" SCNx64 " %127s", &address, &size, name) == 3) {
             is_good = add_function(address, size, name);
         } else {
-            is_good = sscanf(line, "entry %" SCNx64, &linked_entry) == 1;
+            is_good = sscanf(line, "code %" SCNx64, &linked_code) == 1;
         }
     }
     if (map != NULL) {

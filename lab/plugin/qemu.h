@@ -50,7 +50,7 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *instruction);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
-uint64_t qemu_plugin_entry_code(void);
+uint64_t qemu_plugin_start_code(void);
 
 /* Offered by the plugin. */
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int count,
