@@ -16,23 +16,20 @@ enum {
 };
 
 static bool ring_valid(const struct plumb_gem_ring *ring) {
-    return ring->count >= 4 && ring->descriptors && ring->held && ring->bus % 8 == 0 &&
-           !((uint64_t)(ring->bus + (ring->count + 1U) * sizeof(struct plumb_gem_descriptor)) >>
-             32);
+    return ring->count - 4 <= 1020 && ring->bus % 8 == 0 && !((uint64_t)ring->bus >> 32);
 }
 
 static bool config_valid(const struct plumb_gem_config *config) {
-    return config->mtu <= DEFAULT_MTU && config->rx_pool && config->name &&
-           config->rx_buffer >= SMALLEST_BUFFER && config->rx_buffer <= LARGEST_BUFFER &&
-           config->rx_buffer % 64 == 0 && config->rx_pool->capacity >= config->rx_buffer &&
-           ring_valid(&config->rx) && ring_valid(&config->tx) && config->tx.mapped;
+    return config->mtu <= DEFAULT_MTU && config->rx_buffer >= SMALLEST_BUFFER &&
+           config->rx_buffer <= LARGEST_BUFFER && config->rx_buffer % 64 == 0 &&
+           config->rx_buffer <= config->rx_pool->capacity && ring_valid(&config->rx) &&
+           ring_valid(&config->tx);
 }
 
 uint32_t pl_gem_network_configuration(const struct plumb_gem *gem) {
     uint32_t bus_width = pl_gem_read(gem, DESIGN_CFG1) >> 25 & 7;
-    uint32_t value = NWCFG_FULL_DUPLEX | NWCFG_1000 | NWCFG_LONG_FRAMES | NWCFG_STRIP_FCS |
-                     NWCFG_RX_PAD(gem->rx_pad) | NWCFG_MDC(gem->config.mdc_divisor) |
-                     NWCFG_BUS_WIDTH(bus_width / 2);
+    uint32_t value = NWCFG_LONG_FRAMES | NWCFG_STRIP_FCS | NWCFG_RX_PAD(gem->rx_pad) |
+                     NWCFG_MDC(gem->config.mdc_divisor) | NWCFG_BUS_WIDTH(bus_width / 2);
 
     if (gem->netif.capabilities & PLUMB_CAPABILITY_RX_CHECKSUM)
         value |= NWCFG_RX_CHECKSUM;
@@ -162,7 +159,7 @@ static void fill_netif(struct plumb_gem *gem) {
     netif->mtu = gem->config.mtu ? gem->config.mtu : DEFAULT_MTU;
     netif->landing = gem->config.landing;
     netif->capabilities = checksum_capabilities(gem);
-    gem->rx_limit = (uint16_t)(netif->mtu + ETHERNET_TAGGED_HEADER);
+    gem->frame_limit = netif->mtu + ETHERNET_TAGGED_HEADER;
     gem->rx_pad = netif->landing == PLUMB_LANDING_OFFSET ? RX_PAD : 0;
 }
 
@@ -176,7 +173,7 @@ int plumb_gem_create(struct plumb_gem *gem, const struct plumb_gem_config *confi
     fill_netif(gem);
     pl_gem_disable(gem);
     pl_gem_write(gem, NWCTRL, gem->control | NWCTRL_CLEAR_STATISTICS);
-    pl_gem_write(gem, NWCFG, pl_gem_network_configuration(gem));
+    pl_gem_write(gem, NWCFG, pl_gem_network_configuration(gem) | NWCFG_FULL_DUPLEX);
     result = pl_gem_rx_map(gem);
     if (result == PLUMB_OK)
         result = pl_gem_phy_find(gem);

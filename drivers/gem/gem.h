@@ -43,7 +43,7 @@ struct plumb_gem_ring {
     uintptr_t bus;                            /* where the device finds them */
     struct plumb_packet **held;
     uint8_t **mapped; /* the transmit ring's only: where each fragment begins */
-    uint16_t count;   /* 4 or more */
+    uint32_t count;   /* 4 to 1024 */
 };
 
 /* Search the management bus for a PHY. */
@@ -75,7 +75,7 @@ struct plumb_gem_config {
     /* The driver's alone. Its buffers lie one behind the other, and behind the
      * last one PLUMB_DMA_LINE bytes belong to nobody: see PLUMB_GEM_OFFSET_EVERY. */
     struct plumb_pool *rx_pool;
-    uint16_t rx_buffer; /* bytes used of each: a multiple of 64, 128 or more */
+    uint32_t rx_buffer; /* bytes used of each: a multiple of 64, 128 to 1536 */
 
     struct plumb_gem_ring rx;
     struct plumb_gem_ring tx;
@@ -107,20 +107,20 @@ struct plumb_gem {
     /* ---- the driver's ---- */
     struct plumb_gem_config config;
     uint32_t control;             /* the network control register's lasting bits */
-    intptr_t bus_offset;          /* from a receive buffer's address to the device's for it */
-    uint16_t rx_next;             /* the descriptor looked at next */
-    uint16_t rx_pad;              /* bytes in front of a frame's first byte */
-    uint16_t rx_more_pad;         /* the same in the buffers behind a frame's first */
-    uint16_t rx_first;            /* frame bytes that fit the first buffer */
-    uint16_t rx_limit;            /* longest frame taken */
-    uint16_t rx_whole;            /* the lesser of the two */
-    bool rx_stopped;              /* reception is off until the ring is drained */
-    bool rx_dropping;             /* the rest of the present frame is being thrown away */
+    uintptr_t bus_offset;         /* from a receive buffer's address to the device's for it */
+    uint32_t rx_next;             /* the descriptor looked at next */
+    uint32_t rx_pad;              /* bytes in front of a frame's first byte */
+    uint32_t rx_more_pad;         /* the same in the buffers behind a frame's first */
+    uint32_t rx_first;            /* frame bytes that fit the first buffer */
+    uint32_t frame_limit;         /* longest frame taken or sent */
+    uint32_t rx_whole;            /* the lesser of the two */
     struct plumb_packet *rx_head; /* a frame of which the end has not come */
     struct plumb_packet *rx_tail;
-    uint16_t tx_next;   /* the descriptor filled next */
-    uint16_t tx_oldest; /* the oldest not yet reclaimed */
-    uint16_t tx_used;   /* descriptors between the two */
+    uint32_t tx_next;   /* the descriptor filled next */
+    uint32_t tx_oldest; /* the oldest not yet reclaimed */
+    uint32_t tx_used;   /* descriptors between the two */
+    bool rx_stopped;    /* reception is off until the ring is drained */
+    bool rx_dropping;   /* the rest of the present frame is being thrown away */
     bool tx_queued;     /* the device has not been told yet */
     bool tx_waiting;    /* a frame was refused: completion is to wake */
     bool mdio_pending;

@@ -20,8 +20,7 @@ enum {
     ABILITY_100_FULL = 1 << 8,
     ABILITY_100_HALF = 1 << 7,
     ABILITY_10_FULL = 1 << 6,
-    GIGABIT_CONTROL_FULL = 1 << 9,
-    GIGABIT_STATUS_FULL = 1 << 11,
+    GIGABIT_FULL = 1 << 11, /* in the status; two bits lower in the control */
     LINK_PERIOD_US = 1000000,
     WAIT_READS = 20000, /* a frame takes 64 bits at 2.5 MHz or less, some 300 reads of a register */
     PHY_COUNT = 32,
@@ -63,55 +62,42 @@ static bool present(const struct plumb_gem *gem, unsigned phy) {
 }
 
 int pl_gem_phy_find(struct plumb_gem *gem) {
-    unsigned first = gem->config.phy, last = first;
+    bool any = gem->config.phy == PLUMB_GEM_PHY_ANY;
+    unsigned phy = any ? 0 : gem->config.phy;
 
-    if (gem->config.phy == PLUMB_GEM_PHY_ANY) {
-        first = 0;
-        last = PHY_COUNT - 1;
+    while (!present(gem, phy)) {
+        if (!any || ++phy == PHY_COUNT)
+            return PLUMB_ERROR_DEVICE;
     }
-    for (unsigned phy = first; phy <= last; phy++) {
-        if (present(gem, phy)) {
-            gem->phy = (uint8_t)phy;
-            return PLUMB_OK;
-        }
-    }
-    return PLUMB_ERROR_DEVICE;
+    gem->phy = (uint8_t)phy;
+    return PLUMB_OK;
 }
 
-/* The best that both ends can do (IEEE 802.3 annex 28B.3). */
-static unsigned negotiated(const struct plumb_gem *gem, bool *full_duplex) {
-    unsigned both = read_phy(gem, gem->phy, PHY_ADVERTISED) & read_phy(gem, gem->phy, PHY_PARTNER);
+static unsigned both(const struct plumb_gem *gem, unsigned advertised, unsigned partner,
+                     unsigned shift) {
+    return read_phy(gem, gem->phy, advertised) << shift & read_phy(gem, gem->phy, partner);
+}
 
-    *full_duplex = true;
-    if ((read_phy(gem, gem->phy, PHY_GIGABIT_CONTROL) & GIGABIT_CONTROL_FULL) &&
-        (read_phy(gem, gem->phy, PHY_GIGABIT_STATUS) & GIGABIT_STATUS_FULL))
-        return 1000;
-    *full_duplex = both & (ABILITY_100_FULL | ABILITY_10_FULL);
-    if (both & ABILITY_100_FULL)
-        return 100;
-    if (both & ABILITY_100_HALF) {
-        *full_duplex = false;
-        return 100;
-    }
-    return 10;
+/* The best that both ends can do (IEEE 802.3 annex 28B.3), as the network
+ * configuration register says it. */
+static uint32_t negotiated(const struct plumb_gem *gem) {
+    if (both(gem, PHY_GIGABIT_CONTROL, PHY_GIGABIT_STATUS, 2) & GIGABIT_FULL)
+        return NWCFG_1000 | NWCFG_FULL_DUPLEX;
+    unsigned ability = both(gem, PHY_ADVERTISED, PHY_PARTNER, 0);
+    if (ability & ABILITY_100_FULL)
+        return NWCFG_100 | NWCFG_FULL_DUPLEX;
+    if (ability & ABILITY_100_HALF)
+        return NWCFG_100;
+    return ability & ABILITY_10_FULL ? NWCFG_FULL_DUPLEX : 0;
 }
 
 static void set_speed(struct plumb_gem *gem) {
-    bool full_duplex;
-    unsigned mbits = negotiated(gem, &full_duplex);
-    uint32_t value = pl_gem_network_configuration(gem);
+    uint32_t speed = negotiated(gem);
 
-    value &= ~(NWCFG_1000 | NWCFG_100 | NWCFG_FULL_DUPLEX);
-    if (mbits == 1000)
-        value |= NWCFG_1000;
-    else if (mbits == 100)
-        value |= NWCFG_100;
-    if (full_duplex)
-        value |= NWCFG_FULL_DUPLEX;
-    pl_gem_write(gem, NWCFG, value);
-    gem->mbits = (uint16_t)mbits;
+    pl_gem_write(gem, NWCFG, pl_gem_network_configuration(gem) | speed);
+    gem->mbits = speed & NWCFG_1000 ? 1000 : speed & NWCFG_100 ? 100 : 10;
     if (gem->config.speed)
-        gem->config.speed(gem->config.context, mbits);
+        gem->config.speed(gem->config.context, gem->mbits);
 }
 
 static void set_link(struct plumb_gem *gem, unsigned status) {
@@ -139,8 +125,6 @@ void pl_gem_link_poll(struct plumb_gem *gem, uint64_t now_us) {
         return;
     if (gem->mdio_pending)
         set_link(gem, answer(gem));
-    if (!answered(gem))
-        return;
     ask(gem, gem->phy, PHY_STATUS);
     gem->mdio_pending = true;
 }

@@ -15,44 +15,47 @@
 enum {
     PROBE_BUFFER = 64, /* half of the smallest buffer of a pool, or less */
     PROBE_LENGTH = 100,
-    POISON = 0xFF,
     WAIT_READS = 100000,
     ATTEMPTS = 3,
     LOCAL_EXPERIMENT = 0x88B5, /* ethertype, IEEE 802 */
 };
 
-/* To ourselves, from ourselves; behind the header each byte is its own index. */
+static uint8_t *read_buffer(const struct plumb_gem *gem, unsigned index) {
+    uint8_t *bytes = gem->config.rx.held[index]->owner.memory;
+
+    plumb_dma_sync_for_cpu(gem->config.dma, bytes, PROBE_BUFFER, PLUMB_DMA_FROM_DEVICE);
+    return bytes;
+}
+
+/* To ourselves, from ourselves; in the body each byte is its own index. */
 static void write_frame(const struct plumb_gem *gem, uint8_t *bytes) {
     const uint8_t *address = (const uint8_t *)&gem->netif.address;
 
     for (unsigned i = 0; i < PROBE_LENGTH; i++)
-        bytes[i] = i < 12 ? address[i % 6] : (uint8_t)i;
+        bytes[i] = (uint8_t)i;
+    for (unsigned i = 0; i < 6; i++)
+        bytes[i] = bytes[6 + i] = address[i];
     bytes[12] = LOCAL_EXPERIMENT >> 8;
     bytes[13] = LOCAL_EXPERIMENT & 0xFF;
 }
 
-/* Hands what the processor wrote to a buffer to the device. */
-static void sync(const struct plumb_gem *gem, struct plumb_packet *packet,
-                 enum plumb_dma_direction direction) {
-    packet->dirty = true;
-    plumb_dma_sync_for_device(gem->config.dma, packet->owner.memory, PROBE_LENGTH, direction);
-}
-
-/* Queues a frame that lies in the ring's last buffer, which it does not reach,
- * and starts the device. */
-static void send_frame(struct plumb_gem *gem) {
+/* Queues a frame that lies in the ring's last buffer, which it does not reach, and
+ * starts the device. `marker` is what would be first in the second buffer. */
+static void send_frame(struct plumb_gem *gem, uint8_t marker) {
     struct plumb_gem_descriptor *tx = gem->config.tx.descriptors;
-    struct plumb_packet **held = gem->config.rx.held;
     unsigned last = gem->config.rx.count - 1U;
+    struct plumb_packet *source = gem->config.rx.held[last];
+    uint8_t *bytes = source->owner.memory;
 
-    held[1]->owner.memory[0] = POISON;
-    sync(gem, held[1], PLUMB_DMA_TO_DEVICE);
-    write_frame(gem, held[last]->owner.memory);
-    sync(gem, held[last], PLUMB_DMA_TO_DEVICE);
+    write_frame(gem, bytes);
+    bytes[PROBE_BUFFER - gem->rx_pad] = marker;
+    source->dirty = true;
+    plumb_dma_sync_for_device(gem->config.dma, bytes, PROBE_LENGTH, PLUMB_DMA_TO_DEVICE);
     tx->address = gem->config.rx.descriptors[last].address & ~RX_WRAP;
     tx->control = PROBE_LENGTH | TX_LAST;
     pl_gem_enable(gem, PROBE_BUFFER, NWCTRL_LOOPBACK);
-    pl_gem_write(gem, NWCTRL, gem->control | NWCTRL_TX_START);
+    gem->tx_queued = true;
+    pl_gem_flush(&gem->netif);
 }
 
 static bool wait_for_frame(const struct plumb_gem *gem) {
@@ -66,36 +69,30 @@ static bool wait_for_frame(const struct plumb_gem *gem) {
     return false;
 }
 
-static const uint8_t *received(const struct plumb_gem *gem, unsigned index) {
-    uint8_t *bytes = gem->config.rx.held[index]->owner.memory;
-
-    plumb_dma_sync_for_cpu(gem->config.dma, bytes, PROBE_BUFFER, PLUMB_DMA_FROM_DEVICE);
-    return bytes;
-}
-
 /* What the two buffers show; _ASSUMED: not our frame. */
-static enum plumb_gem_offset judge(const struct plumb_gem *gem) {
-    const uint8_t *first = received(gem, 0), *second = received(gem, 1);
+static enum plumb_gem_offset judge(const struct plumb_gem *gem, uint8_t marker) {
+    const uint8_t *first = read_buffer(gem, 0), *second = read_buffer(gem, 1);
     unsigned pad = gem->rx_pad;
 
     if (!pad)
         return PLUMB_GEM_OFFSET_UNUSED;
-    if (first[20] == 20 && first[40] == 40)
+    if (first[pad + 20] == pad + 20)
         return PLUMB_GEM_OFFSET_ABSENT;
-    if (first[pad + 20] != 20 || first[pad + 40] != 40)
+    if (first[pad + 20] != 20)
         return PLUMB_GEM_OFFSET_ASSUMED;
-    return second[0] == PROBE_BUFFER - pad ? PLUMB_GEM_OFFSET_FIRST : PLUMB_GEM_OFFSET_EVERY;
+    return second[0] == marker ? PLUMB_GEM_OFFSET_FIRST : PLUMB_GEM_OFFSET_EVERY;
 }
 
-static int attempt(struct plumb_gem *gem, enum plumb_gem_offset *seen) {
+static int attempt(struct plumb_gem *gem) {
     int result = pl_gem_rx_fill(gem);
 
     if (result != PLUMB_OK)
         return result;
     pl_gem_tx_clear(gem);
-    send_frame(gem);
+    uint8_t marker = (uint8_t) ~*read_buffer(gem, 1);
+    send_frame(gem, marker);
     if (wait_for_frame(gem))
-        *seen = judge(gem);
+        gem->offset = (uint8_t)judge(gem, marker);
     pl_gem_read(gem, RX_FRAMES);
     gem->statistics_stay = pl_gem_read(gem, RX_FRAMES) != 0;
     pl_gem_disable(gem);
@@ -103,28 +100,27 @@ static int attempt(struct plumb_gem *gem, enum plumb_gem_offset *seen) {
     return PLUMB_OK;
 }
 
-static void conclude(struct plumb_gem *gem, enum plumb_gem_offset seen) {
-    gem->offset = (uint8_t)seen;
-    if (seen == PLUMB_GEM_OFFSET_ABSENT) {
+static void conclude(struct plumb_gem *gem) {
+    if (gem->offset == PLUMB_GEM_OFFSET_ABSENT) {
         gem->netif.landing = PLUMB_LANDING_WORD;
         gem->rx_pad = 0;
     }
-    gem->rx_more_pad = seen == PLUMB_GEM_OFFSET_EVERY ? gem->rx_pad : 0;
-    gem->rx_first = (uint16_t)(gem->config.rx_buffer - gem->rx_pad + gem->rx_more_pad);
-    gem->rx_whole = gem->rx_first < gem->rx_limit ? gem->rx_first : gem->rx_limit;
+    if (gem->offset == PLUMB_GEM_OFFSET_EVERY)
+        gem->rx_more_pad = gem->rx_pad;
+    gem->rx_first = gem->config.rx_buffer - gem->rx_pad + gem->rx_more_pad;
+    gem->rx_whole = gem->rx_first < gem->frame_limit ? gem->rx_first : gem->frame_limit;
 }
 
 int pl_gem_probe(struct plumb_gem *gem) {
-    enum plumb_gem_offset seen = PLUMB_GEM_OFFSET_ASSUMED;
+    unsigned attempts = ATTEMPTS;
     int result = PLUMB_OK;
 
-    if (gem->rx_pad && (pl_gem_read(gem, DESIGN_CFG6) & CFG6_COALESCING)) {
-        conclude(gem, PLUMB_GEM_OFFSET_ABSENT);
-        return PLUMB_OK;
-    }
-    for (unsigned i = 0; i < ATTEMPTS && seen == PLUMB_GEM_OFFSET_ASSUMED && !result; i++)
-        result = attempt(gem, &seen);
-    conclude(gem, seen);
+    gem->offset = PLUMB_GEM_OFFSET_ASSUMED;
+    if (gem->rx_pad && (pl_gem_read(gem, DESIGN_CFG6) & CFG6_COALESCING))
+        gem->offset = PLUMB_GEM_OFFSET_ABSENT;
+    while (gem->offset == PLUMB_GEM_OFFSET_ASSUMED && attempts-- && result == PLUMB_OK)
+        result = attempt(gem);
+    conclude(gem);
     return result;
 }
 

@@ -24,24 +24,21 @@
 #define RARE __attribute__((cold, noinline))
 
 static inline uint32_t bus_address(const struct plumb_gem *gem, const struct plumb_packet *packet) {
-    return (uint32_t)((uintptr_t)packet->owner.memory + (uintptr_t)gem->bus_offset);
+    return (uint32_t)((uintptr_t)packet->owner.memory + gem->bus_offset);
 }
 
-/* Lets the device have a buffer that was the processor's. One that nobody wrote
- * to has no lines that could overwrite what the device writes. */
-static inline void give(const struct plumb_gem *gem, struct plumb_packet *packet) {
+/* Puts `packet` into descriptor `index`, which is the device's from then on. A
+ * buffer that nobody wrote to since it last was the device's has no lines that
+ * could overwrite what the device writes. */
+static inline void publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet,
+                           uint32_t wrap) {
+    struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[index];
+
     if (packet->dirty) {
         packet->dirty = false;
         plumb_dma_sync_for_device(gem->config.dma, packet->owner.memory,
                                   gem->config.rx_pool->capacity, PLUMB_DMA_FROM_DEVICE);
     }
-}
-
-/* Puts `packet` into descriptor `index`, which is the device's from then on. */
-static inline void publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet,
-                           uint32_t wrap) {
-    struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[index];
-
     gem->config.rx.held[index] = packet;
     descriptor->control = 0;
     gem_write_barrier();
@@ -49,7 +46,7 @@ static inline void publish(struct plumb_gem *gem, unsigned index, struct plumb_p
 }
 
 static inline void step(struct plumb_gem *gem, unsigned index, uint32_t wrap) {
-    gem->rx_next = (uint16_t)(wrap ? 0 : index + 1U);
+    gem->rx_next = wrap ? 0 : index + 1U;
 }
 
 /* Puts `fresh` in the place of the buffer at the ring's head, which is returned
@@ -59,7 +56,6 @@ static inline struct plumb_packet *exchange(struct plumb_gem *gem, uint32_t addr
     unsigned index = gem->rx_next;
     struct plumb_packet *packet = gem->config.rx.held[index];
 
-    give(gem, fresh);
     publish(gem, index, fresh, address & RX_WRAP);
     step(gem, index, address & RX_WRAP);
     plumb_dma_sync_for_cpu(gem->config.dma, packet->owner.memory, length, PLUMB_DMA_FROM_DEVICE);
@@ -92,65 +88,56 @@ static inline void pass_up(struct plumb_gem *gem, struct plumb_packet *packet, u
 static RARE void drop(struct plumb_gem *gem, enum plumb_netif_counter counter, bool ended) {
     plumb_netif_count(&gem->netif, counter);
     plumb_packet_put(gem->rx_head);
-    gem->rx_head = gem->rx_tail = NULL;
+    gem->rx_head = NULL;
     gem->rx_dropping = !ended;
 }
 
-/* The frame bytes in the next buffer of the frame being collected, which `control`
- * describes: all that fit, but in the last what is left. 0: the length is impossible. */
-static unsigned fragment_length(const struct plumb_gem *gem, uint32_t control) {
-    unsigned total = control & RX_LENGTH;
-    unsigned before = gem->rx_head ? gem->rx_head->total : 0;
-    unsigned room = gem->config.rx_buffer;
-
-    if (!gem->rx_head)
-        room = gem->rx_first;
-    else if (gem->offset != PLUMB_GEM_OFFSET_EVERY)
-        room -= gem->rx_more_pad;
-    if (!(control & RX_END))
-        return room;
-    return total > before && total - before <= room ? total - before : 0;
-}
-
-static void append(struct plumb_gem *gem, struct plumb_packet *fragment, unsigned length) {
-    bool first = !gem->rx_head;
-
-    fragment->data = fragment->owner.memory + (first ? gem->rx_pad : gem->rx_more_pad);
+/* Adds the next buffer's `length` bytes to the frame being collected. */
+static void append(struct plumb_gem *gem, struct plumb_packet *fragment, unsigned pad,
+                   unsigned length) {
+    fragment->data = fragment->owner.memory + pad;
     fragment->length = (uint16_t)length;
-    if (first) {
+    if (gem->rx_head) {
+        gem->rx_tail->more = fragment;
+    } else {
         gem->rx_head = fragment;
         fragment->total = 0;
-    } else {
-        gem->rx_tail->more = fragment;
     }
     gem->rx_tail = fragment;
     gem->rx_head->total = (uint16_t)(gem->rx_head->total + length);
 }
 
-/* One buffer of a frame in several. Returns whether it was the frame's last. */
-static bool take_fragment(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+/* One buffer of a frame in several: full, but for the last, which holds what is
+ * left of the frame's length. */
+static void take_fragment(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     bool ended = control & RX_END;
-    unsigned length = fragment_length(gem, control);
-    unsigned before = gem->rx_head ? gem->rx_head->total : 0;
+    unsigned before = 0, pad = gem->rx_pad, length = gem->rx_first;
+    enum plumb_netif_counter refused = PLUMB_NETIF_rx_no_buffer;
+    struct plumb_packet *fresh = NULL;
 
-    if (before + length > gem->rx_limit || !length) {
-        recycle(gem);
-        drop(gem, length ? PLUMB_NETIF_rx_too_long : PLUMB_NETIF_rx_error, ended);
-        return ended;
+    if (gem->rx_head) {
+        before = gem->rx_head->total;
+        pad = gem->rx_more_pad;
+        length = gem->config.rx_buffer;
     }
-    struct plumb_packet *fresh = plumb_packet_take(gem->config.rx_pool, 0);
+    unsigned left = ended ? (control & RX_LENGTH) - before : length;
+    if (left - 1 >= length)
+        refused = PLUMB_NETIF_rx_error;
+    else if (before + left > gem->frame_limit)
+        refused = PLUMB_NETIF_rx_too_long;
+    else
+        fresh = plumb_packet_take(gem->config.rx_pool, 0);
     if (!fresh) {
         recycle(gem);
-        drop(gem, PLUMB_NETIF_rx_no_buffer, ended);
-        return ended;
+        drop(gem, refused, ended);
+        return;
     }
-    append(gem, exchange(gem, address, fresh, length + gem->rx_pad), length);
+    append(gem, exchange(gem, address, fresh, left + pad), pad, left);
     if (ended) {
         struct plumb_packet *frame = gem->rx_head;
-        gem->rx_head = gem->rx_tail = NULL;
+        gem->rx_head = NULL;
         pass_up(gem, frame, control);
     }
-    return ended;
 }
 
 /* A descriptor that is not a whole frame. Returns whether a frame ended with it. */
@@ -161,23 +148,22 @@ static RARE bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t con
         if (gem->rx_head)
             drop(gem, PLUMB_NETIF_rx_orphan, true);
         gem->rx_dropping = false;
-    } else if (gem->rx_dropping) {
+    } else if (!gem->rx_head) {
+        if (!gem->rx_dropping)
+            plumb_netif_count(&gem->netif, PLUMB_NETIF_rx_orphan);
         gem->rx_dropping = !ended;
         recycle(gem);
         return ended;
-    } else if (!gem->rx_head) {
-        recycle(gem);
-        drop(gem, PLUMB_NETIF_rx_orphan, ended);
-        return ended;
     }
-    return take_fragment(gem, address, control);
+    take_fragment(gem, address, control);
+    return ended;
 }
 
 /* A frame of impossible length, or without a replacement for its buffer. */
 static RARE void refuse(struct plumb_gem *gem, unsigned length) {
     enum plumb_netif_counter counter = PLUMB_NETIF_rx_no_buffer;
 
-    if (length > gem->rx_limit)
+    if (length > gem->frame_limit)
         counter = PLUMB_NETIF_rx_too_long;
     else if (!length || length > gem->rx_first)
         counter = PLUMB_NETIF_rx_error;
@@ -271,47 +257,33 @@ unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
     return done;
 }
 
-/* Maps every buffer of the pool once, and finds how to get from a buffer's
- * address to the device's: a constant, or the pool is refused. */
+/* Maps every buffer of the pool, which is full, once; and finds how to get from a
+ * buffer's address to the device's: a constant, or the pool is refused. */
 int pl_gem_rx_map(struct plumb_gem *gem) {
-    struct plumb_pool *pool = gem->config.rx_pool;
-    struct plumb_packet *all = NULL, *packet;
+    const struct plumb_pool *pool = gem->config.rx_pool;
+    struct plumb_packet *packet = pool->free;
     int result = PLUMB_OK;
 
-    while ((packet = plumb_packet_take(pool, 0)) != NULL) {
+    for (; packet; packet = packet->next) {
         uint8_t *memory = packet->owner.memory;
         uintptr_t bus =
             plumb_dma_map(gem->config.dma, memory, pool->capacity, PLUMB_DMA_FROM_DEVICE);
-        if (!all)
-            gem->bus_offset = (intptr_t)(bus - (uintptr_t)memory);
-        if ((uint64_t)bus >> 32 || bus - (uintptr_t)memory != (uintptr_t)gem->bus_offset)
+        if (packet == pool->free)
+            gem->bus_offset = bus - (uintptr_t)memory;
+        if ((uint64_t)bus >> 32 || bus - (uintptr_t)memory != gem->bus_offset)
             result = PLUMB_ERROR_INVALID;
         packet->dirty = false;
-        packet->next = all;
-        all = packet;
-    }
-    while (all) {
-        packet = all;
-        all = all->next;
-        plumb_packet_put(packet);
     }
     return result;
 }
 
 int pl_gem_rx_fill(struct plumb_gem *gem) {
-    const struct plumb_gem_ring *ring = &gem->config.rx;
+    uint32_t count = gem->config.rx.count;
 
-    for (unsigned i = 0; i < ring->count; i++)
-        ring->held[i] = NULL;
-    for (unsigned i = 0; i < ring->count; i++) {
-        struct plumb_packet *packet = plumb_packet_take(gem->config.rx_pool, 0);
-        if (!packet) {
-            pl_gem_rx_empty(gem);
-            return PLUMB_ERROR_NO_BUFFER;
-        }
-        give(gem, packet);
-        publish(gem, i, packet, i + 1U == ring->count ? RX_WRAP : 0);
-    }
+    if (gem->config.rx_pool->free_count < count)
+        return PLUMB_ERROR_NO_BUFFER;
+    for (unsigned i = 0; i < count; i++)
+        publish(gem, i, plumb_packet_take(gem->config.rx_pool, 0), i + 1U == count ? RX_WRAP : 0);
     gem->rx_next = 0;
     gem->rx_stopped = gem->rx_dropping = false;
     return PLUMB_OK;
@@ -322,10 +294,7 @@ void pl_gem_rx_empty(struct plumb_gem *gem) {
     const struct plumb_gem_ring *ring = &gem->config.rx;
 
     plumb_packet_put(gem->rx_head);
-    gem->rx_head = gem->rx_tail = NULL;
-    for (unsigned i = 0; i < ring->count; i++) {
-        ring->descriptors[i].address = RX_USED | (i + 1U == ring->count ? RX_WRAP : 0);
-        plumb_packet_put(ring->held[i]);
-        ring->held[i] = NULL;
-    }
+    gem->rx_head = NULL;
+    for (unsigned i = 0; i < ring->count; i++)
+        plumb_fragment_put(ring->held[i]);
 }

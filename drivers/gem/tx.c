@@ -18,7 +18,7 @@ static inline uint32_t wrap_bit(const struct plumb_gem *gem, unsigned index) {
 }
 
 static inline unsigned room(const struct plumb_gem *gem) {
-    return gem->config.tx.count - (unsigned)gem->tx_used;
+    return gem->config.tx.count - gem->tx_used;
 }
 
 /* Lets go of the oldest frame. */
@@ -31,7 +31,7 @@ static void release_frame(struct plumb_gem *gem) {
         struct plumb_packet *fragment = ring->held[index];
         control = ring->descriptors[index].control;
         ring->descriptors[index].control = TX_USED | wrap_bit(gem, index);
-        gem->tx_oldest = (uint16_t)after(gem, index);
+        gem->tx_oldest = after(gem, index);
         gem->tx_used--;
         plumb_dma_unmap(gem->config.dma, ring->mapped[index], control & TX_LENGTH,
                         PLUMB_DMA_TO_DEVICE);
@@ -58,7 +58,7 @@ static inline unsigned count_fragments(const struct plumb_packet *packet) {
 }
 
 /* The ring is full: what the device has sent meanwhile makes room. */
-static bool make_room(struct plumb_gem *gem, unsigned count) {
+static __attribute__((cold, noinline)) bool make_room(struct plumb_gem *gem, unsigned count) {
     pl_gem_flush(&gem->netif);
     pl_gem_tx_reclaim(gem);
     if (count <= room(gem))
@@ -69,15 +69,14 @@ static bool make_room(struct plumb_gem *gem, unsigned count) {
     return false;
 }
 
-/* Fills the descriptor `index`, all but the bit that gives it away. */
+/* Fills descriptor `index` and says what belongs into its control word. */
 static inline uint32_t fill(struct plumb_gem *gem, unsigned index, struct plumb_packet *fragment) {
     const struct plumb_gem_ring *ring = &gem->config.tx;
-    uintptr_t bus =
-        plumb_dma_map(gem->config.dma, fragment->data, fragment->length, PLUMB_DMA_TO_DEVICE);
 
     ring->held[index] = fragment;
     ring->mapped[index] = fragment->data;
-    ring->descriptors[index].address = (uint32_t)bus;
+    ring->descriptors[index].address = (uint32_t)plumb_dma_map(
+        gem->config.dma, fragment->data, fragment->length, PLUMB_DMA_TO_DEVICE);
     fragment->references++;
     return fragment->length | wrap_bit(gem, index);
 }
@@ -88,18 +87,20 @@ int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
     struct plumb_gem *gem = pl_gem_of(netif);
     struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
     unsigned count = count_fragments(packet);
-    unsigned index = gem->tx_next, first = index, left = count;
+    unsigned first = gem->tx_next, index = first;
     uint32_t first_control = 0;
 
-    if (!count || count > gem->config.tx.count ||
-        packet->total > netif->mtu + ETHERNET_TAGGED_HEADER)
+    if (count - 1 >= gem->config.tx.count || packet->total > gem->frame_limit)
         return PLUMB_ERROR_TOO_LONG;
     if (count > room(gem) && !make_room(gem, count))
         return PLUMB_ERROR_WOULD_BLOCK;
-    for (; left; packet = packet->more) {
+    gem->tx_used += count;
+    for (; count; packet = packet->more) {
         if (!packet->length)
             continue;
-        uint32_t control = fill(gem, index, packet) | (--left ? 0 : TX_LAST);
+        uint32_t control = fill(gem, index, packet);
+        if (--count == 0)
+            control |= TX_LAST;
         if (index == first)
             first_control = control;
         else
@@ -108,8 +109,7 @@ int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
     }
     gem_write_barrier();
     descriptors[first].control = first_control;
-    gem->tx_next = (uint16_t)index;
-    gem->tx_used = (uint16_t)(gem->tx_used + count);
+    gem->tx_next = index;
     gem->tx_queued = true;
     plumb_netif_count(netif, PLUMB_NETIF_tx_frames);
     return PLUMB_OK;
