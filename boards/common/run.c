@@ -66,6 +66,7 @@ void board_begin(struct plumb *stack, struct plumb_netif *netif,
     the_netif = netif;
     board_print("plumb: board=%s app=%s build=%s\n", BOARD_NAME, BOARD_APP, BOARD_BUILD);
     board_print("plumb: interface=%s ethernet=%M\n", netif->name, &netif->address);
+    plumb_poll(stack, board_now_us()); /* or timers started below would count from zero */
     app_start(stack, netif);
     if (address->fixed)
         set_fixed(address);
