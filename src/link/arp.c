@@ -207,26 +207,30 @@ static void confirm(struct plumb *stack, struct pl_neighbour *neighbour,
     }
 }
 
-/* Takes what a packet says of a sender that is in the table; false when it was
- * not believed. */
-static bool learn(struct plumb *stack, struct pl_neighbour *neighbour, const struct arp_packet *arp,
-                  bool answer) {
-    const struct plumb_ethernet_address *now = &arp->sender_hardware;
-    bool same = neighbour->hardware.half[0] == now->half[0] &&
-                neighbour->hardware.half[1] == now->half[1] &&
-                neighbour->hardware.half[2] == now->half[2];
-    bool asked = neighbour->state == PL_NEIGHBOUR_INCOMPLETE ||
-                 (neighbour->state == PL_NEIGHBOUR_PROBE && neighbour->asked);
+/* Takes what a packet says of its sender. A stranger is learned from a request to
+ * us, as it will want an answer. False when nothing was believed. */
+static bool learn(struct plumb *stack, struct link_state *state, struct plumb_netif *netif,
+                  const struct arp_packet *arp, bool for_us) {
+    plumb_ipv4 sender = plumb_from_half(arp->sender);
+    bool answer = arp->operation.be == PLUMB_SWAP16(OPERATION_REPLY);
+    struct pl_neighbour *neighbour = find(state, netif, sender);
 
-    if (neighbour->state == PL_NEIGHBOUR_REACHABLE && !same) {
-        pl_count(stack, PLUMB_COUNTER_arp_conflict);
+    if (!neighbour && for_us && !answer && sender.be != 0)
+        neighbour = add(stack, state, netif, sender, false);
+    else if (!neighbour)
         return false;
+    if (!neighbour)
+        return true; /* answered, if not remembered */
+    bool same = pl_ethernet_same(&neighbour->hardware, &arp->sender_hardware);
+    if (neighbour->state == PL_NEIGHBOUR_REACHABLE) {
+        if (!same)
+            pl_count(stack, PLUMB_COUNTER_arp_conflict);
+        return same;
     }
+    bool asked = neighbour->asked != 0;
     if (answer && !asked && !same)
         return false;
-    if (neighbour->state == PL_NEIGHBOUR_REACHABLE)
-        return true;
-    confirm(stack, neighbour, now, answer && asked);
+    confirm(stack, neighbour, &arp->sender_hardware, answer && asked);
     return true;
 }
 
@@ -238,24 +242,6 @@ static bool valid(const struct arp_packet *arp) {
            arp->hardware_length == 6 && arp->protocol_length == 4 &&
            (operation == OPERATION_REQUEST || operation == OPERATION_REPLY) &&
            !(*(const uint8_t *)&arp->sender_hardware & 1) && first != 127 && first < 224;
-}
-
-static void answer_request(struct plumb *stack, struct link_state *state, struct plumb_netif *netif,
-                           const struct arp_packet *arp) {
-    plumb_ipv4 sender = plumb_from_half(arp->sender);
-
-    /* A probe for our address (RFC 5227 section 2.1.1) comes from nobody yet. */
-    if (sender.be != 0) {
-        struct pl_neighbour *neighbour = find(state, netif, sender);
-        if (neighbour) {
-            learn(stack, neighbour, arp, false);
-        } else {
-            neighbour = add(stack, state, netif, sender, false);
-            if (neighbour)
-                confirm(stack, neighbour, &arp->sender_hardware, false);
-        }
-    }
-    send_arp(netif, OPERATION_REPLY, &arp->sender_hardware, &arp->sender_hardware, sender);
 }
 
 static void defended(struct plumb *stack, struct plumb_timer *timer) {
@@ -273,39 +259,37 @@ static void defend(struct plumb *stack, struct link_state *state, struct plumb_n
     announce(netif);
 }
 
-/* What is no request for us: news of a neighbour we know, or nothing. */
-static void take_news(struct plumb *stack, struct link_state *state, struct plumb_netif *netif,
-                      const struct arp_packet *arp, struct plumb_packet *packet) {
-    struct pl_neighbour *neighbour = find(state, netif, plumb_from_half(arp->sender));
-    bool answer = arp->operation.be == PLUMB_SWAP16(OPERATION_REPLY);
-    bool ours = arp->target.be == netif->ipv4.be || arp->target.be == arp->sender.be;
-
-    if (neighbour && learn(stack, neighbour, arp, answer))
-        plumb_packet_put(packet);
-    else
-        pl_drop(stack, ours ? PLUMB_COUNTER_arp_unsolicited : PLUMB_COUNTER_arp_not_for_us, packet);
+/* The first thing wrong with a packet, or -1. */
+static int packet_fault(const struct plumb_netif *netif, const struct plumb_packet *packet,
+                        const struct arp_packet *arp) {
+    if (packet->length < sizeof *arp)
+        return PLUMB_COUNTER_arp_short;
+    if (!valid(arp))
+        return PLUMB_COUNTER_arp_invalid;
+    return netif->ipv4.be == 0 ? PLUMB_COUNTER_arp_not_for_us : -1;
 }
 
 void pl_arp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
                   struct plumb_packet *packet) {
     const struct arp_packet *arp = (const void *)packet->data;
+    int fault = packet_fault(netif, packet, arp);
 
-    if (packet->length < sizeof *arp) {
-        pl_drop(stack, PLUMB_COUNTER_arp_short, packet);
-    } else if (!valid(arp)) {
-        pl_drop(stack, PLUMB_COUNTER_arp_invalid, packet);
-    } else if (netif->ipv4.be == 0) {
-        pl_drop(stack, PLUMB_COUNTER_arp_not_for_us, packet);
-    } else if (arp->sender.be == netif->ipv4.be) {
+    if (fault < 0 && arp->sender.be == netif->ipv4.be) {
         defend(stack, state, netif);
-        plumb_packet_put(packet);
-    } else if (arp->target.be == netif->ipv4.be &&
-               arp->operation.be == PLUMB_SWAP16(OPERATION_REQUEST)) {
-        answer_request(stack, state, netif, arp);
-        plumb_packet_put(packet);
-    } else {
-        take_news(stack, state, netif, arp, packet);
+    } else if (fault < 0) {
+        bool for_us = arp->target.be == netif->ipv4.be;
+        bool learned = learn(stack, state, netif, arp, for_us);
+        if (for_us && arp->operation.be == PLUMB_SWAP16(OPERATION_REQUEST))
+            /* Also to a probe, which comes from nobody yet (RFC 5227 section 2.1.1). */
+            send_arp(netif, OPERATION_REPLY, &arp->sender_hardware, &arp->sender_hardware,
+                     plumb_from_half(arp->sender));
+        else if (!learned)
+            fault = for_us || arp->target.be == arp->sender.be ? PLUMB_COUNTER_arp_unsolicited
+                                                               : PLUMB_COUNTER_arp_not_for_us;
     }
+    if (fault >= 0)
+        pl_count(stack, (enum plumb_counter)fault);
+    plumb_packet_put(packet);
 }
 
 /* A second of one neighbour's life. */

@@ -12,11 +12,6 @@ struct vlan_tag {
     plumb_be16 type;
 };
 
-static bool same_address(const struct plumb_ethernet_address *a,
-                         const struct plumb_ethernet_address *b) {
-    return ((a->half[0] ^ b->half[0]) | (a->half[1] ^ b->half[1]) | (a->half[2] ^ b->half[2])) == 0;
-}
-
 static bool is_group(const struct plumb_ethernet_address *a) {
     return *(const uint8_t *)a & 1;
 }
@@ -62,7 +57,7 @@ void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet) 
         pl_drop(stack, PLUMB_COUNTER_ethernet_short, packet);
         return;
     }
-    if (!same_address(&header->destination, &netif->address)) {
+    if (!pl_ethernet_same(&header->destination, &netif->address)) {
         if (!is_broadcast(&header->destination)) {
             pl_drop(stack, PLUMB_COUNTER_ethernet_not_for_us, packet);
             return;

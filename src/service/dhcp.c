@@ -46,11 +46,17 @@ enum {
 #define LONGEST_LEASE_S  2000000U
 #define SHORTEST_RETRY_S 60U
 
-/* What an answer says. */
+/* The options that hold a number or an address, first 4 bytes of each. */
+static const uint8_t kept_options[] = {OPTION_NETMASK, OPTION_ROUTER, OPTION_NAME_SERVER,
+                                       OPTION_LEASE,   OPTION_RENEW,  OPTION_REBIND,
+                                       OPTION_SERVER};
+enum { NETMASK, ROUTER, NAME_SERVER, LEASE, RENEW, REBIND, SERVER, KEPT };
+
+/* What an answer says; options not given are 0. */
 struct answer {
     uint8_t type;
-    plumb_ipv4 address, server, netmask, router, name_server;
-    uint32_t lease_s, renew_s, rebind_s;
+    uint32_t address;
+    uint32_t option[KEPT];
 };
 
 /* ---- bytes ---- */
@@ -64,10 +70,6 @@ static void put32(uint8_t *to, uint32_t value) {
 
 static uint32_t get32(const uint8_t *from) {
     return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
-}
-
-static plumb_ipv4 get_address(const uint8_t *from) {
-    return plumb_put32(get32(from));
 }
 
 static uint8_t *put_option32(uint8_t *to, uint8_t option, plumb_ipv4 value) {
@@ -110,8 +112,7 @@ static void fill_fixed(const struct plumb_dhcp *dhcp, uint8_t *message) {
 }
 
 static uint8_t *fill_options(const struct plumb_dhcp *dhcp, uint8_t type, uint8_t *option) {
-    static const uint8_t wanted[] = {OPTION_NETMASK, OPTION_ROUTER, OPTION_NAME_SERVER,
-                                     OPTION_LEASE,   OPTION_RENEW,  OPTION_REBIND};
+    const unsigned wanted = SERVER; /* all that come before it */
 
     *option++ = OPTION_TYPE;
     *option++ = 1;
@@ -122,9 +123,9 @@ static uint8_t *fill_options(const struct plumb_dhcp *dhcp, uint8_t type, uint8_
         option = put_option32(option, OPTION_SERVER, dhcp->server);
     if (type != RELEASE) {
         *option++ = OPTION_PARAMETERS;
-        *option++ = sizeof wanted;
-        for (unsigned i = 0; i < sizeof wanted; i++)
-            *option++ = wanted[i];
+        *option++ = (uint8_t)wanted;
+        for (unsigned i = 0; i < wanted; i++)
+            *option++ = kept_options[i];
     }
     *option++ = OPTION_END;
     return option;
@@ -248,37 +249,12 @@ static void on_timer(struct plumb *stack, struct plumb_timer *timer) {
 
 /* ---- answers ---- */
 
-static void take_option(struct answer *answer, uint8_t option, const uint8_t *value,
-                        unsigned length) {
-    if (option == OPTION_TYPE && length == 1)
-        answer->type = value[0];
-    if (length < 4)
-        return;
-    switch (option) {
-    case OPTION_NETMASK:
-        answer->netmask = get_address(value);
-        break;
-    case OPTION_ROUTER:
-        answer->router = get_address(value);
-        break;
-    case OPTION_NAME_SERVER:
-        answer->name_server = get_address(value);
-        break;
-    case OPTION_SERVER:
-        answer->server = get_address(value);
-        break;
-    case OPTION_LEASE:
-        answer->lease_s = get32(value);
-        break;
-    case OPTION_RENEW:
-        answer->renew_s = get32(value);
-        break;
-    case OPTION_REBIND:
-        answer->rebind_s = get32(value);
-        break;
-    default:
-        break;
-    }
+static void take_option(struct answer *answer, const uint8_t *option) {
+    if (option[0] == OPTION_TYPE && option[1] == 1)
+        answer->type = option[2];
+    for (unsigned i = 0; i < KEPT; i++)
+        if (option[0] == kept_options[i] && option[1] >= 4)
+            answer->option[i] = get32(option + 2);
 }
 
 /* Is it a well-formed answer to what we asked? Fills in what it says. */
@@ -293,7 +269,7 @@ static bool parse(const struct plumb_dhcp *dhcp, const uint8_t *message, unsigne
     for (unsigned i = 0; i < 6; i++)
         if (message[28 + i] != hardware[i])
             return false;
-    *answer = (struct answer){.address = get_address(message + 16)};
+    *answer = (struct answer){.address = get32(message + 16)};
     while (option < end && *option != OPTION_END) {
         if (*option == OPTION_PAD) {
             option++;
@@ -301,38 +277,48 @@ static bool parse(const struct plumb_dhcp *dhcp, const uint8_t *message, unsigne
         }
         if (end - option < 2 || end - option < 2 + option[1])
             return false;
-        take_option(answer, option[0], option + 2, option[1]);
+        take_option(answer, option);
         option += 2 + option[1];
     }
-    return answer->type != 0;
+    return answer->type == NAK || answer->address != 0;
 }
 
-/* The times of a lease, made to follow each other whatever the server says. */
+/* The server's times where they follow each other, else the usual parts of the
+ * lease (RFC 2131 section 4.4.5). */
 static void take_times(struct plumb_dhcp *dhcp, const struct answer *answer) {
-    uint32_t lease_s = answer->lease_s < LONGEST_LEASE_S ? answer->lease_s : LONGEST_LEASE_S;
+    uint32_t lease_s = answer->option[LEASE];
+    uint32_t renew_s = answer->option[RENEW], rebind_s = answer->option[REBIND];
 
+    if (lease_s > LONGEST_LEASE_S)
+        lease_s = LONGEST_LEASE_S;
     if (lease_s < 2 * SHORTEST_RETRY_S)
         lease_s = 2 * SHORTEST_RETRY_S;
+    if (!renew_s || renew_s >= rebind_s || rebind_s >= lease_s) {
+        renew_s = lease_s / 2;
+        rebind_s = lease_s - lease_s / 8;
+    }
     dhcp->lease_s = lease_s;
-    dhcp->renew_s = answer->renew_s && answer->renew_s < lease_s ? answer->renew_s : lease_s / 2;
-    dhcp->rebind_s = answer->rebind_s > dhcp->renew_s && answer->rebind_s < lease_s
-                         ? answer->rebind_s
-                         : lease_s - lease_s / 8;
-    if (dhcp->rebind_s < dhcp->renew_s)
-        dhcp->renew_s = dhcp->rebind_s;
+    dhcp->renew_s = renew_s;
+    dhcp->rebind_s = rebind_s;
+}
+
+/* Configures the interface; a gateway that cannot be one is left out. */
+static int use_lease(struct plumb_dhcp *dhcp, const struct answer *answer) {
+    plumb_ipv4 address = plumb_put32(answer->address);
+    plumb_ipv4 netmask = plumb_put32(answer->option[NETMASK]);
+    plumb_ipv4 gateway = plumb_put32(answer->option[ROUTER]);
+
+    if (netmask.be == 0)
+        netmask = plumb_put32(0xffffff00);
+    int result = plumb_netif_set_ipv4(dhcp->netif, address, netmask, gateway);
+    return result == PLUMB_OK ? result
+                              : plumb_netif_set_ipv4(dhcp->netif, address, netmask, PLUMB_IPV4_ANY);
 }
 
 static void take_ack(struct plumb_dhcp *dhcp, const struct answer *answer) {
-    plumb_ipv4 netmask = answer->netmask;
+    bool renewed = dhcp->state != REQUESTING && dhcp->netif->ipv4.be == dhcp->offered.be;
 
-    if (netmask.be == 0)
-        netmask = (plumb_ipv4)PLUMB_IPV4(255, 255, 255, 0);
-    bool same = dhcp->netif->ipv4.be == answer->address.be &&
-                dhcp->netif->netmask.be == netmask.be &&
-                dhcp->netif->gateway.be == answer->router.be;
-    if (!same &&
-        plumb_netif_set_ipv4(dhcp->netif, answer->address, netmask, answer->router) != PLUMB_OK &&
-        plumb_netif_set_ipv4(dhcp->netif, answer->address, netmask, PLUMB_IPV4_ANY) != PLUMB_OK) {
+    if (!renewed && use_lease(dhcp, answer) != PLUMB_OK) {
         /* An address no host could have: ask for another. */
         begin_exchange(dhcp, SELECTING);
         wait_backed_off(dhcp);
@@ -341,13 +327,11 @@ static void take_ack(struct plumb_dhcp *dhcp, const struct answer *answer) {
     take_times(dhcp, answer);
     dhcp->state = BOUND;
     dhcp->leased_ms = now_ms(dhcp);
-    dhcp->name_server = answer->name_server;
-    if (answer->server.be != 0)
-        dhcp->server = answer->server;
+    dhcp->name_server = plumb_put32(answer->option[NAME_SERVER]);
     dhcp->bound = true;
     plumb_timer_stop(&dhcp->patience);
     plumb_timer_start(dhcp->stack, &dhcp->timer, 1000U * dhcp->renew_s, on_timer);
-    if (!same)
+    if (!renewed)
         tell(dhcp);
 }
 
@@ -362,14 +346,13 @@ static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
     if (source->from.port != SERVER_PORT || !parse(dhcp, message, length, &answer))
         return;
     bool asked = dhcp->state == REQUESTING || dhcp->state >= RENEWING;
-    if (answer.type == OFFER && dhcp->state == SELECTING && answer.server.be != 0) {
-        dhcp->offered = answer.address;
-        dhcp->server = answer.server;
+    if (answer.type == OFFER && dhcp->state == SELECTING && answer.option[SERVER]) {
+        dhcp->offered = plumb_put32(answer.address);
+        dhcp->server = plumb_put32(answer.option[SERVER]);
         begin_exchange(dhcp, REQUESTING);
         send(dhcp, REQUEST);
         wait_backed_off(dhcp);
-    } else if (answer.type == ACK && asked &&
-               (dhcp->state != REQUESTING || answer.address.be == dhcp->offered.be)) {
+    } else if (answer.type == ACK && asked && answer.address == plumb_get32(dhcp->offered)) {
         take_ack(dhcp, &answer);
     } else if (answer.type == NAK && asked) {
         if (dhcp->bound)

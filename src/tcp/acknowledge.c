@@ -42,7 +42,7 @@ static void measure(struct plumb_tcp *connection, uint32_t acknowledgement) {
         pl_before(acknowledgement, connection->timed_sequence))
         return;
     connection->flags &= (uint16_t)~PL_TCP_TIMING;
-    pl_tcp_round_trip(connection, (uint32_t)connection->tcp->stack->now_us - connection->timed_us);
+    pl_tcp_round_trip(connection, (uint32_t)connection->stack->now_us - connection->timed_us);
 }
 
 /* Room for the user again, once it is worth a call. */
@@ -63,7 +63,7 @@ static void advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
 
     measure(connection, acknowledgement);
     connection->retries = 0;
-    connection->progress_ms = connection->tcp->stack->now_ms;
+    connection->progress_ms = connection->stack->now_ms;
     if (connection->flags & PL_TCP_FIN_QUEUED && bytes == connection->send_queued + 1)
         connection->flags |= PL_TCP_FIN_SENT;
     pl_tcp_release_acknowledged(connection, acknowledgement);

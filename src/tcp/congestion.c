@@ -52,7 +52,7 @@ void pl_tcp_congestion_timeout(struct plumb_tcp *connection) {
 }
 
 static void enter_recovery(struct plumb_tcp *connection) {
-    pl_count(connection->tcp->stack, PLUMB_COUNTER_tcp_fast_retransmit);
+    pl_count(connection->stack, PLUMB_COUNTER_tcp_fast_retransmit);
     connection->flags |= PL_TCP_RECOVERY;
     connection->recover = connection->send_most;
     connection->slow_start_threshold = half_flight(connection);

@@ -86,6 +86,7 @@ struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_rout
         return NULL;
     pl_zero(connection, sizeof *connection);
     connection->tcp = tcp;
+    connection->stack = tcp->stack;
     connection->netif = route->netif;
     connection->next_hop = route->next_hop;
     connection->local = local;
@@ -128,7 +129,6 @@ void pl_tcp_end(struct plumb_tcp *connection, int error) {
     pl_tcp_drop_sent(connection);
     if (connection->flags & PL_TCP_USER) {
         pl_tcp_tell(connection, PLUMB_TCP_CLOSED);
-        pl_tcp_pend(connection);
     } else {
         pl_tcp_drop_received(connection);
     }
@@ -141,7 +141,6 @@ void pl_tcp_enter_time_wait(struct plumb_tcp *connection) {
     pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
     if (connection->flags & PL_TCP_USER) {
         pl_tcp_tell(connection, PLUMB_TCP_CLOSED);
-        pl_tcp_pend(connection);
     }
 }
 
@@ -157,6 +156,16 @@ void pl_tcp_pend(struct plumb_tcp *connection) {
     else
         tcp->pending = connection;
     tcp->pending_last = connection;
+}
+
+void pl_tcp_tell(struct plumb_tcp *connection, unsigned events) {
+    connection->events = (uint8_t)(connection->events | events);
+    pl_tcp_pend(connection);
+}
+
+void pl_tcp_acknowledge_now(struct plumb_tcp *connection) {
+    connection->flags |= PL_TCP_ACK_NOW;
+    pl_tcp_pend(connection);
 }
 
 /* Shows a new connection to the listener's user, who takes it or not. */
@@ -286,7 +295,7 @@ void plumb_tcp_shutdown(struct plumb_tcp *connection) {
     }
     connection->flags |= PL_TCP_FIN_QUEUED;
     pl_tcp_pend(connection);
-    pl_settle(connection->tcp->stack);
+    pl_settle(connection->stack);
 }
 
 void plumb_tcp_close(struct plumb_tcp *connection) {
@@ -304,7 +313,7 @@ void plumb_tcp_close(struct plumb_tcp *connection) {
 }
 
 void plumb_tcp_abort(struct plumb_tcp *connection) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
 
     connection->flags &= (uint16_t)~PL_TCP_USER;
     connection->handler = NULL;

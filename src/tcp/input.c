@@ -7,8 +7,8 @@
 
 #include "bytes/bytes.h"
 
-void pl_tcp_drop(struct pl_tcp_state *tcp, enum plumb_counter counter, struct pl_segment *segment) {
-    pl_drop(tcp->stack, counter, segment->packet);
+void pl_tcp_drop(struct pl_segment *segment, enum plumb_counter counter) {
+    pl_drop(segment->tcp->stack, counter, segment->packet);
     segment->packet = NULL;
 }
 
@@ -45,9 +45,10 @@ static void parse(struct pl_segment *segment, unsigned header_length) {
     segment->sequence = plumb_get32(pl_net32_get(header->sequence));
     segment->acknowledgement = plumb_get32(pl_net32_get(header->acknowledgement));
     segment->window = plumb_get16(header->window);
+    segment->length = segment->packet->total - header_length;
     segment->flags = header->flags;
     segment->options_length = (uint8_t)(header_length - PL_TCP_HEADER);
-    segment->length = segment->packet->total - header_length;
+    segment->delivered = false;
 }
 
 static uint32_t sequence_length(const struct pl_segment *segment) {
@@ -56,20 +57,19 @@ static uint32_t sequence_length(const struct pl_segment *segment) {
 
 /* ---- no connection, and SYN_SENT ---- */
 
-static void input_closed(struct pl_tcp_state *tcp, struct plumb_netif *netif,
-                         struct pl_segment *segment) {
+static void input_closed(struct pl_segment *segment) {
     const uint8_t kind = segment->flags & (PL_TCP_SYN | PL_TCP_RST | PL_TCP_ACK);
 
     if (kind == PL_TCP_SYN) {
-        pl_tcp_passive_open(tcp, netif, segment);
+        pl_tcp_passive_open(segment);
         return;
     }
-    pl_tcp_reset_stranger(tcp, netif, segment);
-    pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_port, segment);
+    pl_tcp_reset_stranger(segment);
+    pl_tcp_drop(segment, PLUMB_COUNTER_tcp_port);
 }
 
 static void establish(struct plumb_tcp *connection, const struct pl_segment *segment) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
 
     connection->state = PLUMB_TCP_STATE_ESTABLISHED;
     connection->send_unacked = segment->acknowledgement;
@@ -106,21 +106,20 @@ static void synchronise(struct plumb_tcp *connection, const struct pl_segment *s
 }
 
 static void input_syn_sent(struct plumb_tcp *connection, struct pl_segment *segment) {
-    struct pl_tcp_state *tcp = connection->tcp;
     bool ack = segment->flags & PL_TCP_ACK;
 
     if (ack && segment->acknowledgement != connection->send_most) {
-        pl_tcp_reset_stranger(tcp, connection->netif, segment);
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_acknowledgement, segment);
+        pl_tcp_reset_stranger(segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_acknowledgement);
     } else if (segment->flags & PL_TCP_RST) {
         if (ack) {
             pl_tcp_end(connection, PLUMB_ERROR_REFUSED);
             pl_tcp_done(segment);
         } else {
-            pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_reset, segment);
+            pl_tcp_drop(segment, PLUMB_COUNTER_tcp_reset);
         }
     } else if (!(segment->flags & PL_TCP_SYN) || segment->flags & PL_TCP_FIN) {
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_flags, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_flags);
     } else if (ack) {
         synchronise(connection, segment);
         establish(connection, segment);
@@ -167,16 +166,15 @@ static void refuse_sequence(struct plumb_tcp *connection, struct pl_segment *seg
         (segment->flags & (PL_TCP_SYN | PL_TCP_ACK)) == PL_TCP_SYN) {
         pl_tcp_send_syn(connection);
     } else if (old && segment->length) {
-        connection->flags |= PL_TCP_ACK_NOW;
-        pl_tcp_pend(connection);
+        pl_tcp_acknowledge_now(connection);
     } else {
         pl_tcp_challenge(connection);
     }
     if (old) {
-        pl_count(connection->tcp->stack, PLUMB_COUNTER_tcp_duplicate);
+        pl_count(connection->stack, PLUMB_COUNTER_tcp_duplicate);
         pl_tcp_done(segment);
     } else {
-        pl_tcp_drop(connection->tcp, PLUMB_COUNTER_tcp_sequence, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_sequence);
     }
 }
 
@@ -194,24 +192,21 @@ static void take_reset(struct plumb_tcp *connection, struct pl_segment *segment)
     }
     if (offset < open && connection->state != PLUMB_TCP_STATE_TIME_WAIT)
         pl_tcp_challenge(connection);
-    pl_tcp_drop(connection->tcp, PLUMB_COUNTER_tcp_reset, segment);
+    pl_tcp_drop(segment, PLUMB_COUNTER_tcp_reset);
 }
 
 /* A SYN where none belongs. A new connection may follow one in TIME_WAIT (RFC
  * 9293 section 3.6.1); any other is challenged (RFC 5961 section 4.2). */
-static void take_syn(struct plumb_tcp *connection, struct plumb_netif *netif,
-                     struct pl_segment *segment) {
-    struct pl_tcp_state *tcp = connection->tcp;
-
+static void take_syn(struct plumb_tcp *connection, struct pl_segment *segment) {
     if (connection->state == PLUMB_TCP_STATE_TIME_WAIT &&
         !(connection->flags & (PL_TCP_USER | PL_TCP_PENDING)) && !(segment->flags & PL_TCP_ACK) &&
         pl_after(segment->sequence, connection->receive_next)) {
         pl_tcp_end(connection, PLUMB_OK);
-        pl_tcp_passive_open(tcp, netif, segment);
+        pl_tcp_passive_open(segment);
         return;
     }
     pl_tcp_challenge(connection);
-    pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_syn, segment);
+    pl_tcp_drop(segment, PLUMB_COUNTER_tcp_syn);
 }
 
 /* After both sides have opened at once, each answers the other's SYN by a SYN with
@@ -227,7 +222,7 @@ static bool is_crossing_syn(const struct plumb_tcp *connection, const struct pl_
 /* The handshake's last ACK; false when it acknowledges something else. */
 static bool complete_handshake(struct plumb_tcp *connection, struct pl_segment *segment) {
     if (segment->acknowledgement != connection->send_most) {
-        pl_tcp_reset_stranger(connection->tcp, connection->netif, segment);
+        pl_tcp_reset_stranger(segment);
         return false;
     }
     /* Out of SYN_RECEIVED, but still the listener's until offered to its user. */
@@ -267,14 +262,11 @@ static bool fin_acknowledged(const struct plumb_tcp *connection) {
 
 /* Payload and FIN, in the states that take them. */
 static void take_text(struct plumb_tcp *connection, struct pl_segment *segment) {
-    struct pl_tcp_state *tcp = connection->tcp;
-
     if (connection->flags & PL_TCP_FIN_RECEIVED) {
         /* Nothing comes after a FIN. */
-        connection->flags |= PL_TCP_ACK_NOW;
-        pl_tcp_pend(connection);
+        pl_tcp_acknowledge_now(connection);
         if (segment->length)
-            pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_window, segment);
+            pl_tcp_drop(segment, PLUMB_COUNTER_tcp_window);
         else
             pl_tcp_done(segment);
         return;
@@ -283,23 +275,20 @@ static void take_text(struct plumb_tcp *connection, struct pl_segment *segment) 
         /* Nobody will ever read it (RFC 9293 section 3.6.1). */
         pl_tcp_send_reset(connection);
         pl_tcp_end(connection, PLUMB_ERROR_ABORTED);
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_closed, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_closed);
         return;
     }
     plumb_packet_trim_front(segment->packet, (unsigned)PL_TCP_HEADER + segment->options_length);
     pl_tcp_take_payload(connection, segment);
 }
 
-static void input_synchronised(struct plumb_tcp *connection, struct plumb_netif *netif,
-                               struct pl_segment *segment) {
-    struct pl_tcp_state *tcp = connection->tcp;
-
+static void input_synchronised(struct plumb_tcp *connection, struct pl_segment *segment) {
     if (segment->flags & PL_TCP_RST) {
         take_reset(connection, segment);
         return;
     }
     if (segment->flags & PL_TCP_SYN && connection->state != PLUMB_TCP_STATE_SYN_RECEIVED) {
-        take_syn(connection, netif, segment);
+        take_syn(connection, segment);
         return;
     }
     if (is_crossing_syn(connection, segment)) {
@@ -311,17 +300,17 @@ static void input_synchronised(struct plumb_tcp *connection, struct plumb_netif 
         return;
     }
     if (segment->flags & PL_TCP_SYN || !(segment->flags & PL_TCP_ACK)) {
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_flags, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_flags);
         return;
     }
     bool taken = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED
                      ? complete_handshake(connection, segment)
                      : pl_tcp_take_acknowledgement(connection, segment);
     if (!taken) {
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_acknowledgement, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_acknowledgement);
         return;
     }
-    connection->heard_ms = tcp->stack->now_ms;
+    connection->heard_ms = connection->stack->now_ms;
     if (connection->state > PLUMB_TCP_STATE_ESTABLISHED && fin_acknowledged(connection))
         take_fin_acknowledged(connection);
     if (connection->state != PLUMB_TCP_STATE_CLOSED &&
@@ -329,41 +318,47 @@ static void input_synchronised(struct plumb_tcp *connection, struct plumb_netif 
         take_text(connection, segment);
 }
 
+/* The first thing wrong with a segment by itself, or -1. */
+static int segment_fault(const struct plumb_packet *packet) {
+    const struct pl_tcp_header *header = (const void *)packet->data;
+
+    if (packet->length < PL_TCP_HEADER)
+        return PLUMB_COUNTER_tcp_short;
+    unsigned header_length = (header->offset >> 4) * 4U;
+    if (header_length < PL_TCP_HEADER || header_length > packet->length)
+        return PLUMB_COUNTER_tcp_offset;
+    return packet->flags & PLUMB_PACKET_BROADCAST ? PLUMB_COUNTER_tcp_broadcast : -1;
+}
+
 void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
                   const struct pl_ipv4_header *ip, struct plumb_packet *packet) {
-    struct pl_tcp_state *tcp = state;
     const struct pl_tcp_header *header = (const void *)packet->data;
-    struct pl_segment segment = {.ip = ip, .header = header, .packet = packet};
+    int fault = segment_fault(packet);
+    struct pl_segment segment;
 
-    if (packet->length < PL_TCP_HEADER) {
-        pl_drop(stack, PLUMB_COUNTER_tcp_short, packet);
+    if (fault >= 0) {
+        pl_drop(stack, (enum plumb_counter)fault, packet);
         return;
     }
+    segment.tcp = state;
+    segment.netif = netif;
+    segment.ip = ip;
+    segment.header = header;
+    segment.packet = packet;
     unsigned header_length = (header->offset >> 4) * 4U;
-    if (header_length < PL_TCP_HEADER || header_length > packet->length) {
-        pl_drop(stack, PLUMB_COUNTER_tcp_offset, packet);
-        return;
-    }
-    if (packet->flags & PLUMB_PACKET_BROADCAST) {
-        pl_drop(stack, PLUMB_COUNTER_tcp_broadcast, packet);
-        return;
-    }
     parse(&segment, header_length);
     struct plumb_tcp *connection =
-        pl_tcp_find(tcp, pl_net32_get(ip->destination), pl_net32_get(ip->source),
+        pl_tcp_find(state, pl_net32_get(ip->destination), pl_net32_get(ip->source),
                     pl_net32_get(header->ports).be);
-    if (!checksum_passes(connection, &segment, header_length)) {
-        pl_drop(stack, PLUMB_COUNTER_tcp_checksum, packet);
-        return;
-    }
-    if (!connection)
-        input_closed(tcp, netif, &segment);
+    if (!checksum_passes(connection, &segment, header_length))
+        pl_tcp_drop(&segment, PLUMB_COUNTER_tcp_checksum);
+    else if (!connection)
+        input_closed(&segment);
     else if (connection->state == PLUMB_TCP_STATE_SYN_SENT)
         input_syn_sent(connection, &segment);
     else
-        input_synchronised(connection, netif, &segment);
-    if (segment.packet)
-        plumb_packet_put(segment.packet);
+        input_synchronised(connection, &segment);
+    plumb_packet_put(segment.packet);
 }
 
 /* Only a connection that is still opening ends by an ICMP message; others take it

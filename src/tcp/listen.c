@@ -102,8 +102,8 @@ static struct plumb_tcp *make_half_open(struct plumb_tcp_listener *listener,
     return pl_tcp_allocate(listener->tcp, route, local, remote, segment->header->ports.be);
 }
 
-void pl_tcp_passive_open(struct pl_tcp_state *tcp, struct plumb_netif *netif,
-                         struct pl_segment *segment) {
+void pl_tcp_passive_open(struct pl_segment *segment) {
+    struct pl_tcp_state *tcp = segment->tcp;
     plumb_ipv4 local = pl_net32_get(segment->ip->destination);
     plumb_be32 ports = pl_net32_get(segment->header->ports);
     struct plumb_tcp_listener *listener = find_listener(tcp, local, (uint16_t)plumb_get32(ports));
@@ -111,19 +111,19 @@ void pl_tcp_passive_open(struct pl_tcp_state *tcp, struct plumb_netif *netif,
     struct pl_tcp_options options;
 
     if (!listener) {
-        pl_tcp_reset_stranger(tcp, netif, segment);
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_port, segment);
+        pl_tcp_reset_stranger(segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_port);
         return;
     }
     if (segment->flags & PL_TCP_FIN || plumb_get32(ports) >> 16 == 0) {
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_flags, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_flags);
         return;
     }
     struct plumb_tcp *connection = NULL;
-    if (pl_route_find(tcp->stack, netif, pl_net32_get(segment->ip->source), &route))
+    if (pl_route_find(tcp->stack, segment->netif, pl_net32_get(segment->ip->source), &route))
         connection = make_half_open(listener, &route, segment);
     if (!connection) {
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_backlog, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_backlog);
         return;
     }
     listener->half_open++;

@@ -71,7 +71,7 @@ unsigned pl_tcp_build_options(const struct plumb_tcp *connection, uint8_t *to) {
 }
 
 void pl_tcp_apply_options(struct plumb_tcp *connection, const struct pl_tcp_options *options) {
-    size_t room = connection->tcp->stack->options.segments->capacity - (size_t)PL_HEADROOM;
+    size_t room = connection->stack->options.segments->capacity - (size_t)PL_HEADROOM;
     uint16_t mss = interface_mss(connection);
 
     if (mss > room)

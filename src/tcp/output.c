@@ -74,7 +74,7 @@ static void push_headers(struct plumb_tcp *connection, struct plumb_packet *pack
 }
 
 static int transmit(struct plumb_tcp *connection, struct plumb_packet *packet) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
     struct pl_neighbour *neighbour = connection->neighbour;
 
     if (!neighbour || neighbour->address.be != connection->next_hop.be ||
@@ -94,7 +94,7 @@ static int transmit(struct plumb_tcp *connection, struct plumb_packet *packet) {
 /* ---- segments without payload ---- */
 
 static struct plumb_packet *take_header(struct plumb_tcp *connection) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
     struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
 
     if (!packet) {
@@ -139,7 +139,7 @@ static void begin_timing(struct plumb_tcp *connection, uint32_t end) {
         return;
     connection->flags |= PL_TCP_TIMING;
     connection->timed_sequence = end;
-    connection->timed_us = (uint32_t)connection->tcp->stack->now_us;
+    connection->timed_us = (uint32_t)connection->stack->now_us;
 }
 
 void pl_tcp_send_syn(struct plumb_tcp *connection) {
@@ -152,12 +152,11 @@ void pl_tcp_send_syn(struct plumb_tcp *connection) {
     send_control(connection, connection->initial_sequence,
                  (uint8_t)(PL_TCP_SYN | (answering ? PL_TCP_ACK : 0)));
     connection->send_next = connection->send_most = connection->initial_sequence + 1;
-    if (!pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
-        pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
+    pl_tcp_time_oldest(connection);
 }
 
 void pl_tcp_challenge(struct plumb_tcp *connection) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
 
     if (stack->now_ms - connection->challenge_ms >= 1000) {
         connection->challenge_ms = stack->now_ms;
@@ -170,40 +169,39 @@ void pl_tcp_challenge(struct plumb_tcp *connection) {
     }
     connection->challenges--;
     pl_count(stack, PLUMB_COUNTER_tcp_challenge);
-    connection->flags |= PL_TCP_ACK_NOW;
-    pl_tcp_pend(connection);
+    pl_tcp_acknowledge_now(connection);
 }
 
-void pl_tcp_reset_stranger(struct pl_tcp_state *tcp, struct plumb_netif *netif,
-                           const struct pl_segment *segment) {
+void pl_tcp_reset_stranger(const struct pl_segment *segment) {
+    struct plumb *stack = segment->tcp->stack;
+    plumb_ipv4 remote = pl_net32_get(segment->ip->source);
     struct pl_route route;
 
-    if (segment->flags & PL_TCP_RST ||
-        !pl_route_find(tcp->stack, netif, pl_net32_get(segment->ip->source), &route))
+    if (segment->flags & PL_TCP_RST || !pl_route_find(stack, segment->netif, remote, &route))
         return;
     /* A connection of no table, for as long as the RST takes. */
     struct plumb_tcp stranger = {
-        .tcp = tcp,
-        .netif = netif,
+        .tcp = segment->tcp,
+        .stack = stack,
+        .netif = segment->netif,
         .next_hop = route.next_hop,
         .local = pl_net32_get(segment->ip->destination),
-        .remote = pl_net32_get(segment->ip->source),
-        .ports = segment->header->ports.be,
+        .remote = remote,
+        .ports = pl_net32_get(segment->header->ports).be,
     };
-    uint32_t length =
-        segment->length + !!(segment->flags & PL_TCP_SYN) + !!(segment->flags & PL_TCP_FIN);
-    struct plumb_packet *packet = plumb_packet_take(tcp->stack->options.headers, PL_HEADROOM);
+    stranger.address_sum = pl_ipv4_address_sum(stranger.local, remote);
+    stranger.receive_next = stranger.receive_edge = segment->sequence + segment->length +
+                                                    !!(segment->flags & PL_TCP_SYN) +
+                                                    !!(segment->flags & PL_TCP_FIN);
+    struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
     if (!packet)
         return;
-    stranger.address_sum = pl_ipv4_address_sum(stranger.local, stranger.remote);
-    stranger.receive_next = stranger.receive_edge = segment->sequence + length;
-    if (segment->flags & PL_TCP_ACK)
-        push_headers(&stranger, packet, segment->acknowledgement, PL_TCP_RST, 0);
-    else
-        push_headers(&stranger, packet, 0, PL_TCP_RST | PL_TCP_ACK, 0);
-    struct pl_neighbour *neighbour = pl_neighbour_resolve(tcp->stack, netif, route.next_hop);
+    bool ack = segment->flags & PL_TCP_ACK;
+    push_headers(&stranger, packet, ack ? segment->acknowledgement : 0,
+                 ack ? PL_TCP_RST : PL_TCP_RST | PL_TCP_ACK, 0);
+    struct pl_neighbour *neighbour = pl_neighbour_resolve(stack, route.netif, route.next_hop);
     if (neighbour)
-        pl_link_send(tcp->stack, neighbour, packet);
+        pl_link_send(stack, neighbour, packet);
     plumb_packet_put(packet);
 }
 
@@ -250,7 +248,7 @@ static void note_sent(struct plumb_tcp *connection, uint32_t sequence, uint32_t 
         begin_timing(connection, end);
     } else {
         connection->retransmitted++;
-        pl_count(connection->tcp->stack, PLUMB_COUNTER_tcp_retransmitted);
+        pl_count(connection->stack, PLUMB_COUNTER_tcp_retransmitted);
         /* Karn: what was sent twice is not timed. */
         connection->flags &= (uint16_t)~PL_TCP_TIMING;
     }
@@ -258,8 +256,7 @@ static void note_sent(struct plumb_tcp *connection, uint32_t sequence, uint32_t 
         connection->send_next = end;
     if (pl_after(end, connection->send_most))
         connection->send_most = end;
-    if (!pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
-        pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
+    pl_tcp_time_oldest(connection);
 }
 
 static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segment) {
@@ -372,8 +369,8 @@ static void keep_time(struct plumb_tcp *connection) {
                    connection->send_unacked != connection->send_most ||
                    (connection->flags & (PL_TCP_FIN_QUEUED | PL_TCP_FIN_SENT)) == PL_TCP_FIN_QUEUED;
 
-    if (waiting && !pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
-        pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
+    if (waiting)
+        pl_tcp_time_oldest(connection);
 }
 
 /* Two full segments unacknowledged, a window that has opened by two, or haste. */

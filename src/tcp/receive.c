@@ -30,7 +30,7 @@ uint32_t pl_tcp_receive_window(struct plumb_tcp *connection) {
 static void pend_window_update(struct plumb_tcp *connection) {
     if (connection->state >= PLUMB_TCP_STATE_ESTABLISHED)
         pl_tcp_pend(connection);
-    pl_settle(connection->tcp->stack);
+    pl_settle(connection->stack);
 }
 
 /* ---- in order ---- */
@@ -191,14 +191,14 @@ static void take_in_order(struct plumb_tcp *connection, struct pl_segment *segme
 }
 
 static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *segment) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
     struct plumb_packet *packet = segment->packet;
 
     connection->flags |= PL_TCP_ACK_NOW;
     packet->sequence = segment->sequence;
     packet->mark = segment->flags & PL_TCP_FIN;
     if (connection->reordered_count >= CONFIG_PLUMB_TCP_REORDER_PACKETS) {
-        pl_tcp_drop(connection->tcp, PLUMB_COUNTER_tcp_reordered_full, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_reordered_full);
     } else if (reorder(connection, packet)) {
         segment->packet = NULL;
         connection->segments_in++;
@@ -222,7 +222,7 @@ static void make_room(struct plumb_tcp *connection, const struct plumb_packet *p
         struct plumb_packet **link = &connection->reordered;
         while ((*link)->next)
             link = &(*link)->next;
-        pl_drop(connection->tcp->stack, PLUMB_COUNTER_tcp_reordered_full, *link);
+        pl_drop(connection->stack, PLUMB_COUNTER_tcp_reordered_full, *link);
         *link = NULL;
         connection->reordered_count--;
     }
@@ -248,13 +248,13 @@ void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segmen
         if (old)
             pl_count(tcp->stack, PLUMB_COUNTER_tcp_duplicate);
         else
-            pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_window, segment);
+            pl_tcp_drop(segment, PLUMB_COUNTER_tcp_window);
         return;
     }
     if (in_order)
         make_room(connection, segment->packet);
     if (segment->length && !pool_allows(segment->packet, in_order))
-        pl_tcp_drop(tcp, PLUMB_COUNTER_tcp_no_buffer, segment);
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_no_buffer);
     else if (in_order)
         take_in_order(connection, segment);
     else

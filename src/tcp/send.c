@@ -41,39 +41,43 @@ static void enqueue(struct plumb_tcp *connection, struct plumb_packet *segment) 
     connection->send_queued += segment->total;
 }
 
-/* Copies as much as the last segment still takes; returns how much. */
-static uint32_t top_up(struct plumb_tcp *connection, const uint8_t *bytes, uint32_t length) {
-    struct plumb_packet *last = connection->send_last;
+/* Bytes that a copied segment still takes. Its payload may have moved forward in
+ * its buffer as parts were acknowledged, so the buffer's end counts too. */
+static uint32_t room_in(const struct plumb_tcp *connection, const struct plumb_packet *segment) {
+    const uint8_t *end = segment->owner.memory + segment->pool->capacity;
+    uint32_t behind = (uint32_t)(end - (segment->data + segment->length));
     uint32_t size = segment_size(connection);
+    uint32_t left = segment->total < size ? size - segment->total : 0;
 
-    if (!connection->send_unsent || !is_copied(last) || last->total >= size ||
-        last->references != 1)
-        return 0;
-    uint32_t used = (uint32_t)(last->data - last->owner.memory) + last->length;
-    uint32_t part = size - last->total;
-    if (part > last->pool->capacity - used)
-        part = last->pool->capacity - used;
-    if (part > length)
-        part = length;
-    uint32_t sum = pl_copy_sum(last->data + last->length, bytes, part);
-    last->sum = pl_sum_append(last->sum, last->length, sum);
-    last->length = last->total = (uint16_t)(last->length + part);
-    connection->send_queued += part;
-    return part;
+    return left < behind ? left : behind;
 }
 
-/* Copies into a new segment; returns how much, 0 when the pool is empty. */
-static uint32_t add_copy(struct plumb_tcp *connection, const uint8_t *bytes, uint32_t length) {
-    struct plumb_packet *segment =
-        plumb_packet_take(connection->tcp->stack->options.segments, PL_HEADROOM);
-    uint32_t size = segment_size(connection);
-    uint32_t part = length < size ? length : size;
+/* The last segment while it takes more bytes, or a new one; null when the pool is
+ * empty. */
+static struct plumb_packet *open_segment(struct plumb_tcp *connection) {
+    struct plumb_packet *last = connection->send_last;
 
-    if (!segment)
-        return 0;
-    segment->sum = pl_copy_sum(segment->data, bytes, part);
-    segment->length = segment->total = (uint16_t)part;
-    enqueue(connection, segment);
+    if (connection->send_unsent && is_copied(last) && last->references == 1 &&
+        room_in(connection, last))
+        return last;
+    last = plumb_packet_take(connection->stack->options.segments, PL_HEADROOM);
+    if (last) {
+        last->sum = 0;
+        enqueue(connection, last);
+    }
+    return last;
+}
+
+/* Copies as much as a segment still takes; returns how much. */
+static uint32_t fill(struct plumb_tcp *connection, struct plumb_packet *segment,
+                     const uint8_t *bytes, uint32_t length) {
+    uint32_t room = room_in(connection, segment);
+    uint32_t part = length < room ? length : room;
+    uint32_t sum = pl_copy_sum(segment->data + segment->length, bytes, part);
+
+    segment->sum = pl_sum_append(segment->sum, segment->length, sum);
+    segment->length = segment->total = (uint16_t)(segment->length + part);
+    connection->send_queued += part;
     return part;
 }
 
@@ -90,28 +94,24 @@ int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t lengt
 
     if (!may_queue(connection))
         return PLUMB_ERROR_CLOSED;
-    if (take)
-        done = top_up(connection, from, take);
     while (done < take) {
-        uint32_t part = add_copy(connection, from + done, take - done);
-        if (!part) {
+        struct plumb_packet *segment = open_segment(connection);
+        if (!segment) {
             pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_MS);
             break;
         }
-        done += part;
+        done += fill(connection, segment, from + done, take - done);
     }
     if (done < length)
         connection->flags |= PL_TCP_WANT_WRITABLE;
-    if (done) {
-        pl_tcp_pend(connection);
-        pl_settle(connection->tcp->stack);
-    }
+    pl_tcp_pend(connection);
+    pl_settle(connection->stack);
     return (int)done;
 }
 
 static void add_reference(struct plumb_tcp *connection, struct plumb_reference *reference,
                           size_t offset, uint32_t length) {
-    struct plumb_packet *segment = plumb_packet_take(connection->tcp->stack->options.references, 0);
+    struct plumb_packet *segment = plumb_packet_take(connection->stack->options.references, 0);
 
     segment->owner.reference = reference;
     segment->data = (uint8_t *)(uintptr_t)reference->memory + offset;
@@ -122,7 +122,7 @@ static void add_reference(struct plumb_tcp *connection, struct plumb_reference *
 }
 
 int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_reference *reference) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
     struct plumb_pool *pool = stack->options.references;
     uint32_t size = segment_size(connection);
     size_t length = reference->length;
@@ -157,7 +157,7 @@ static void cut_front(struct plumb_packet *segment, uint32_t length) {
 }
 
 bool pl_tcp_split(struct plumb_tcp *connection, struct plumb_packet *segment, uint32_t length) {
-    const struct plumb_options *options = &connection->tcp->stack->options;
+    const struct plumb_options *options = &connection->stack->options;
     bool copied = is_copied(segment);
     struct plumb_packet *front = copied ? plumb_packet_take(options->segments, PL_HEADROOM)
                                         : plumb_packet_take(options->references, 0);

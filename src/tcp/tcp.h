@@ -82,6 +82,8 @@ struct pl_segment {
     uint8_t flags;
     uint8_t options_length;
     bool delivered; /* the payload has already been copied to posted memory */
+    struct pl_tcp_state *tcp;
+    struct plumb_netif *netif; /* where it came in */
     const struct pl_ipv4_header *ip;
     const struct pl_tcp_header *header;
     struct plumb_packet *packet; /* null once somebody has taken it */
@@ -116,6 +118,7 @@ struct plumb_tcp {
     struct plumb_tcp *bucket_next;
     struct plumb_tcp *pending_next;
     struct pl_tcp_state *tcp;
+    struct plumb *stack;
     struct plumb_netif *netif;
     struct pl_neighbour *neighbour; /* a guess, checked before each use */
     struct plumb_tcp_listener *listener;
@@ -243,10 +246,11 @@ void pl_tcp_end(struct plumb_tcp *connection, int error);
 /* Has the connection settled after this batch. */
 void pl_tcp_pend(struct plumb_tcp *connection);
 
-/* Tells the user, in time. */
-static inline void pl_tcp_tell(struct plumb_tcp *connection, unsigned events) {
-    connection->events = (uint8_t)(connection->events | events);
-}
+/* Has the user told of events when settling. */
+void pl_tcp_tell(struct plumb_tcp *connection, unsigned events);
+
+/* Has an acknowledgement sent when settling. */
+void pl_tcp_acknowledge_now(struct plumb_tcp *connection);
 
 /* TIME_WAIT, for its time from now on. */
 void pl_tcp_enter_time_wait(struct plumb_tcp *connection);
@@ -256,8 +260,7 @@ void pl_tcp_settle(struct plumb *stack, void *state);
 /* ---- listen.c ---- */
 
 /* A SYN for which no connection exists; takes or drops the packet. */
-void pl_tcp_passive_open(struct pl_tcp_state *tcp, struct plumb_netif *netif,
-                         struct pl_segment *segment);
+void pl_tcp_passive_open(struct pl_segment *segment);
 
 /* A connection that its listener's user has not been offered ends. */
 void pl_tcp_leave_listener(struct plumb_tcp *connection);
@@ -271,7 +274,7 @@ bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_he
                        const void *payload, int error);
 
 /* Drops a segment's packet, counted. */
-void pl_tcp_drop(struct pl_tcp_state *tcp, enum plumb_counter counter, struct pl_segment *segment);
+void pl_tcp_drop(struct pl_segment *segment, enum plumb_counter counter);
 
 /* The end of a segment that lost nothing. */
 void pl_tcp_done(struct pl_segment *segment);
@@ -347,8 +350,7 @@ void pl_tcp_send_reset(struct plumb_tcp *connection);
 void pl_tcp_challenge(struct plumb_tcp *connection);
 
 /* Answers a segment that belongs to no connection (RFC 9293 section 3.10.7.1). */
-void pl_tcp_reset_stranger(struct pl_tcp_state *tcp, struct plumb_netif *netif,
-                           const struct pl_segment *segment);
+void pl_tcp_reset_stranger(const struct pl_segment *segment);
 
 /* ---- timers.c ---- */
 
@@ -358,6 +360,9 @@ void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline whic
 static inline void pl_tcp_clear_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which) {
     connection->deadlines = (uint8_t)(connection->deadlines & ~(1U << which));
 }
+
+/* Sets the retransmission deadline unless it is set. */
+void pl_tcp_time_oldest(struct plumb_tcp *connection);
 
 static inline bool pl_tcp_has_deadline(const struct plumb_tcp *connection,
                                        enum pl_tcp_deadline which) {

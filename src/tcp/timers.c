@@ -13,7 +13,7 @@ static void fire(struct plumb *stack, struct plumb_timer *timer);
 
 void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
                          uint32_t delay_ms) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
     uint32_t at = stack->now_ms + delay_ms;
 
     connection->deadline_ms[which] = at;
@@ -49,6 +49,11 @@ uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection) {
     return rto_ms < LARGEST_RTO_MS ? rto_ms : LARGEST_RTO_MS;
 }
 
+void pl_tcp_time_oldest(struct plumb_tcp *connection) {
+    if (!pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
+        pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
+}
+
 /* Is the oldest byte held back by a closed window? */
 static bool probing(const struct plumb_tcp *connection) {
     return connection->send_window == 0 || connection->flags & PL_TCP_PROBING;
@@ -58,7 +63,7 @@ static bool probing(const struct plumb_tcp *connection) {
  * however long its window stays closed (RFC 9293 section 3.8.6.1), but nobody
  * waits for ever on behalf of a user who has gone. */
 static bool given_up(const struct plumb_tcp *connection) {
-    uint32_t now_ms = connection->tcp->stack->now_ms;
+    uint32_t now_ms = connection->stack->now_ms;
     uint32_t stuck_ms = now_ms - connection->progress_ms;
 
     if (connection->user_timeout_ms && stuck_ms >= connection->user_timeout_ms)
@@ -74,13 +79,13 @@ static bool given_up(const struct plumb_tcp *connection) {
 
 static void repeat_syn(struct plumb_tcp *connection) {
     connection->flags |= PL_TCP_SYN_REPEATED;
-    pl_count(connection->tcp->stack, PLUMB_COUNTER_tcp_timeout);
+    pl_count(connection->stack, PLUMB_COUNTER_tcp_timeout);
     pl_tcp_send_syn(connection);
 }
 
 /* The oldest byte out was not acknowledged in time, or none could be sent. */
 static void repeat_oldest(struct plumb_tcp *connection) {
-    struct plumb *stack = connection->tcp->stack;
+    struct plumb *stack = connection->stack;
 
     if (probing(connection)) {
         connection->flags |= PL_TCP_PROBING;
@@ -106,13 +111,14 @@ static void retransmit(struct plumb_tcp *connection) {
         repeat_syn(connection);
     if (connection->retries < UINT8_MAX)
         connection->retries++;
-    pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
+    pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
+    pl_tcp_time_oldest(connection);
 }
 
 /* TIME_WAIT and abandoned connections end; others are asked for a sign of life. */
 static void idle(struct plumb_tcp *connection) {
     bool orphan = !(connection->flags & (PL_TCP_USER | PL_TCP_ACCEPT));
-    uint32_t idle_ms = connection->tcp->stack->now_ms - connection->heard_ms;
+    uint32_t idle_ms = connection->stack->now_ms - connection->heard_ms;
     uint32_t keepalive_ms = connection->keepalive_ms;
     uint32_t interval_ms =
         keepalive_ms < KEEPALIVE_INTERVAL_MS ? keepalive_ms : KEEPALIVE_INTERVAL_MS;
@@ -127,7 +133,7 @@ static void idle(struct plumb_tcp *connection) {
     } else if (idle_ms - keepalive_ms >= CONFIG_PLUMB_TCP_KEEPALIVE_PROBES * interval_ms) {
         pl_tcp_end(connection, PLUMB_ERROR_TIMED_OUT);
     } else {
-        pl_count(connection->tcp->stack, PLUMB_COUNTER_tcp_keepalive);
+        pl_count(connection->stack, PLUMB_COUNTER_tcp_keepalive);
         pl_tcp_send_probe(connection);
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, interval_ms);
     }
@@ -139,8 +145,7 @@ static void run(struct plumb_tcp *connection, enum pl_tcp_deadline which) {
         retransmit(connection);
         break;
     case PL_TCP_ACKNOWLEDGE:
-        connection->flags |= PL_TCP_ACK_NOW;
-        pl_tcp_pend(connection);
+        pl_tcp_acknowledge_now(connection);
         break;
     case PL_TCP_IDLE:
         idle(connection);
