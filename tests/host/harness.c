@@ -126,7 +126,7 @@ static struct world *world_create(const struct world_options *given, bool single
     world->memory = aligned_alloc(PLUMB_DMA_LINE, (sizeof *world->memory + 63) / 64 * 64);
     assert_non_null(world->memory);
     world->single = single;
-    world->now_us = SECOND;
+    world->now_us = options.start_us ? options.start_us : SECOND;
     struct plumb_wire_end_options ends[2];
     for (unsigned i = 0; i < 2; i++) {
         struct side *side = i ? &world->b : &world->a;

@@ -402,14 +402,29 @@ static void types_without_an_answer(void **state) {
     world_end(world);
 }
 
+static void ignore(struct plumb_udp *socket, struct plumb_packet *payload,
+                   const struct plumb_udp_source *source, void *context) {
+    (void)socket;
+    (void)payload;
+    (void)source;
+    (void)context;
+}
+
 static void errors_are_quoted_in_full(void **state) {
     (void)state;
     struct world *world = world_single(0);
-    struct frame_path path = world_path(world, 0, 0), back = frame_path_back(&path);
+    struct frame_path path = world_path(world, 1000, 2000), back = frame_path_back(&path);
     struct frame quoted, frame;
+    struct plumb_udp *socket;
+    expect_equal(plumb_udp_open(world->a.stack, endpoint_of(0, 2000), ignore, 0, &socket),
+                 PLUMB_OK);
     world_introduce(world);
     frame_udp(&quoted, &back, "0123", 4);
-    for (unsigned length = 0; length <= 28; length++) {
+    struct counters before = counters_now(&world->a);
+    frame_icmp(&frame, &path, 3, 3, 0, quoted.bytes + 14, 28);
+    world_inject(world, &frame);
+    counters_expect_drop(&world->a, &before, 0, 0);
+    for (unsigned length = 0; length < 28; length++) {
         frame_icmp(&frame, &path, 3, 3, 0, quoted.bytes + 14, length);
         expect_silent_drop(world, &frame, "icmp_quote");
     }
@@ -428,6 +443,13 @@ static void errors_are_quoted_in_full(void **state) {
     world_end(world);
 }
 
+static void expect_silent_limit(struct world *world, const struct frame *frame) {
+    struct counters before = counters_now(&world->a);
+    world_inject(world, frame);
+    expect_equal(counters_moved(&world->a, &before, "icmp_limited"), 1);
+    assert_null(world_collect(world));
+}
+
 static void rate_is_limited_and_recovers(void **state) {
     (void)state;
     struct frame echo;
@@ -443,6 +465,13 @@ static void rate_is_limited_and_recovers(void **state) {
     expect_equal(counters_moved(&world->a, &before, "icmp_limited"), 500);
     expect_equal(side_buffers_used(&world->a), 0);
     world_run(world, 1001 * MILLISECOND);
+    /* Spread over most of a second it is no more. */
+    for (answers = 0; answers < CONFIG_PLUMB_ICMP_RATE; answers++) {
+        expect_answer(world, &echo);
+        world_run(world, 800);
+    }
+    expect_silent_limit(world, &echo);
+    world_run(world, 201 * MILLISECOND);
     expect_answer(world, &echo);
     world_end(world);
 }

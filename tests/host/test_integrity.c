@@ -349,6 +349,18 @@ static void runs_repeat(void **state) {
     expect(first != transfer_both_ways(&options, 100000, COPY, 1000 * SECOND));
 }
 
+/* Microseconds and milliseconds in 32 bits wrap after 72 minutes and 50 days. */
+static void across_the_wraps_of_time(void **state) {
+    (void)state;
+    static const uint64_t wraps[] = {1ULL << 32, (1ULL << 31) * 1000, (1ULL << 32) * 1000};
+    for (unsigned i = 0; i < 3; i++) {
+        struct world_options options = {.seed = i,
+                                        .start_us = wraps[i] - 400 * MILLISECOND,
+                                        .faults = {.loss = 100, .delay_us = 20000}};
+        transfer_both_ways(&options, 300000, COPY, 1000 * SECOND);
+    }
+}
+
 /* A long thin wire needs the whole window: 100 Mbit/s and 60 ms take 750 000 bytes. */
 static void large_window_fills_a_long_path(void **state) {
     (void)state;
@@ -366,4 +378,5 @@ HARNESS_MAIN(cmocka_unit_test(perfect_wire), cmocka_unit_test(faults_in_whole_bu
              cmocka_unit_test(faults_by_post), cmocka_unit_test(faults_with_offload),
              cmocka_unit_test(small_mtu), cmocka_unit_test(few_buffers),
              cmocka_unit_test(slow_path), cmocka_unit_test(link_goes_down_and_up),
-             cmocka_unit_test(runs_repeat), cmocka_unit_test(large_window_fills_a_long_path))
+             cmocka_unit_test(runs_repeat), cmocka_unit_test(across_the_wraps_of_time),
+             cmocka_unit_test(large_window_fills_a_long_path))

@@ -132,6 +132,20 @@ static void never_early_and_at_most_two_ms_late(void **state) {
     world_end(world);
 }
 
+static void no_delay_is_the_next_millisecond(void **state) {
+    (void)state;
+    struct world *world = world_single(0);
+    struct user_timer user = {.world = world};
+    for (unsigned i = 1; i <= 50; i++) {
+        start(&user, world, 0);
+        expect_equal(user.expired, i - 1);
+        world_run(world, 2 * MILLISECOND);
+        expect_equal(user.expired, i);
+        world_run(world, i % 3 * 500);
+    }
+    world_end(world);
+}
+
 static void stopped_moved_and_stopped_by_another(void **state) {
     (void)state;
     struct world *world = world_single(0);
@@ -178,5 +192,6 @@ static void poll_says_when_to_come_back(void **state) {
 HARNESS_MAIN(cmocka_unit_test(one_timer_at_every_delay),
              cmocka_unit_test(many_timers_like_the_model),
              cmocka_unit_test(never_early_and_at_most_two_ms_late),
+             cmocka_unit_test(no_delay_is_the_next_millisecond),
              cmocka_unit_test(stopped_moved_and_stopped_by_another),
              cmocka_unit_test(poll_says_when_to_come_back))
