@@ -213,6 +213,8 @@ class Bench:
             report.fill_readme(ROOT / "README.md", head, tables[:2])
 
     def _show_culprits(self) -> None:
+        if not self.kind.is_emulated:
+            return  # a host's compiler joins accesses as its processor allows
         program = Program(self.firmware)
         culprits = {c["pc"] for s in self.samples if s.counted for c in s.counted.culprits}
         for pc in sorted(culprits):
