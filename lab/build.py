@@ -3,9 +3,11 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from .errors import LabError
@@ -14,6 +16,8 @@ from .paths import BUILD, LAB, ROOT
 # How the linker may leave out what is not used; of no account to who reads the flags.
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common")
 PLUGIN_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+
+_PROGRESS = re.compile(r"\[\d+/\d+\] ")
 
 
 def run(command: list[str], what: str) -> None:
@@ -37,15 +41,16 @@ def run(command: list[str], what: str) -> None:
         step.wait()
         raise
     if step.returncode:
-        raise LabError(f"{what} failed: {shlex.join(command)}\n{output.rstrip()}")
+        told = [line for line in output.splitlines() if not _PROGRESS.match(line)]
+        raise LabError("\n".join([f"{what} failed: {shlex.join(command)}", *told]))
 
 
-def preset(name: str, targets: tuple[str, ...] = ()) -> Path:
-    """Configures and builds a CMake preset; returns its build folder."""
+@cache
+def preset(name: str) -> Path:
+    """Configures and builds a CMake preset, once; returns its build folder."""
     folder = BUILD / name
     run(["cmake", "--preset", name], f"configuring {name}")
-    extra = ["--target", *targets] if targets else []
-    run(["cmake", "--build", str(folder), *extra], f"building {name}")
+    run(["cmake", "--build", str(folder)], f"building {name}")
     return folder
 
 
