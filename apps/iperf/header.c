@@ -21,13 +21,6 @@ uint32_t load32(const uint8_t *b) {
     return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
-void store32(uint8_t *b, uint32_t value) {
-    b[0] = (uint8_t)(value >> 24);
-    b[1] = (uint8_t)(value >> 16);
-    b[2] = (uint8_t)(value >> 8);
-    b[3] = (uint8_t)value;
-}
-
 static unsigned length_said(uint32_t flags) {
     unsigned length = BASE;
     if (flags & FLAG_LENGTH)
@@ -49,16 +42,13 @@ void header_read(struct request *request, const uint8_t *bytes, unsigned length)
     *request = (struct request){0};
     if (length < BASE)
         return;
-    uint32_t port = load32(bytes + 8);
-    uint32_t buffer = load32(bytes + 12);
     request->flags = load32(bytes);
-    request->port = port <= 65535 ? (uint16_t)port : 0;
-    request->length = buffer <= 65535 ? (uint16_t)buffer : 65535;
+    request->port = load32(bytes + 8);
+    request->length = load32(bytes + 12);
     request->rate = load32(bytes + 16);
     request->amount = (int32_t)load32(bytes + 20);
-    if (length < IPERF_HEADER || !(request->flags & FLAG_LENGTH) ||
-        length_said(request->flags) < IPERF_HEADER)
+    if (length < IPERF_HEADER || length_said(request->flags) < IPERF_HEADER)
         return;
-    request->flags2 = (uint16_t)(load32(bytes + 32) >> 16);
+    request->flags2 = load32(bytes + 32) >> 16;
     request->rate = load32(bytes + 52) ? UINT32_MAX : load32(bytes + 48);
 }

@@ -8,101 +8,93 @@
 
 static struct iperf iperf;
 
-static bool lingers(const struct stream *stream) {
-    return stream->kind == STREAM_UDP && stream->done;
+uint32_t tick_now(void) {
+    return (uint32_t)(board_now_us() >> 10);
 }
 
-static struct stream *find_place(struct iperf *app) {
-    struct stream *oldest = NULL;
-    for (struct stream *s = app->streams; s < app->streams + IPERF_STREAMS; s++) {
-        if (s->kind == STREAM_FREE)
-            return s;
-        if (lingers(s) && (!oldest || stream_age(s) > stream_age(oldest)))
-            oldest = s;
-    }
-    if (oldest)
-        udp_stream_end(oldest);
-    return oldest;
+void stream_touch(struct stream *stream) {
+    stream->touched = tick_now();
 }
 
-static void say(struct iperf *app) {
-    if (app->measuring || app->refused + app->expired == app->told)
+uint32_t stream_age(const struct stream *stream) {
+    return tick_now() - stream->touched;
+}
+
+bool stream_lingers(const struct stream *stream) {
+    return stream->protocol == PROTOCOL_UDP && !stream->active && !stream->departure.finals;
+}
+
+void stream_end(struct stream *stream) {
+    report_leave(stream, RECEIVING);
+    report_leave(stream, SENDING);
+    if (stream->owns_socket)
+        plumb_udp_close(stream->socket);
+    stream->used = false;
+}
+
+static void expire(struct stream *stream) {
+    uint32_t limit = stream->protocol == PROTOCOL_TCP ? IPERF_TCP_IDLE : IPERF_UDP_IDLE;
+    if (stream_lingers(stream))
+        limit = IPERF_LINGER;
+    else
+        stream->iperf->ended += stream_age(stream) > limit;
+    if (stream_age(stream) <= limit)
         return;
-    app->told = (uint16_t)(app->refused + app->expired);
-    board_print("iperf: streams refused=%u expired=%u\n", app->refused, app->expired);
-}
-
-static void expire(struct iperf *app, struct stream *stream) {
-    uint32_t age = stream_age(stream);
-    if (stream->kind == STREAM_UDP) {
-        if (age <= (lingers(stream) ? IPERF_LINGER : IPERF_UDP_IDLE))
-            return;
-        app->expired = (uint16_t)(app->expired + !lingers(stream));
-        udp_stream_end(stream);
-    } else if (age > IPERF_TCP_IDLE) {
-        struct plumb_tcp *connection = stream->connection;
-        app->expired++;
-        tcp_stream_end(stream);
-        plumb_tcp_abort(connection);
-    }
+    stream_end(stream);
+    if (stream->protocol == PROTOCOL_TCP)
+        plumb_tcp_abort(stream->connection);
 }
 
 static void look(struct plumb *stack, struct plumb_timer *timer) {
     bool any = false;
     for (struct stream *s = iperf.streams; s < iperf.streams + IPERF_STREAMS; s++) {
-        if (s->kind != STREAM_FREE)
-            expire(&iperf, s);
-        any |= s->kind != STREAM_FREE;
+        if (s->used)
+            expire(s);
+        any |= s->used;
     }
-    say(&iperf);
-    if (any || iperf.measuring)
+    if (iperf.told != iperf.ended && !iperf.measuring) {
+        iperf.told = iperf.ended;
+        board_print("iperf: streams refused or expired: %u\n", iperf.told);
+    }
+    if (any)
         plumb_timer_start(stack, timer, 1000, look);
 }
 
-struct stream *stream_new(struct iperf *app, enum stream_kind kind, struct plumb_endpoint peer) {
-    struct stream *stream = find_place(app);
+/* A free place, or that of the stream that has lingered longest. */
+static struct stream *find_place(void) {
+    struct stream *best = NULL;
+    uint32_t longest = IPERF_YIELD;
+    for (struct stream *s = iperf.streams; s < iperf.streams + IPERF_STREAMS; s++) {
+        if (!s->used)
+            return s;
+        if (stream_lingers(s) && stream_age(s) > longest) {
+            longest = stream_age(s);
+            best = s;
+        }
+    }
+    return best;
+}
+
+struct stream *stream_new(struct iperf *app, unsigned protocol, struct plumb_endpoint peer) {
+    struct stream *stream = find_place();
     if (!plumb_timer_running(&app->look))
         plumb_timer_start(app->stack, &app->look, 1000, look);
     if (!stream) {
-        app->refused++;
+        app->ended++;
         return NULL;
     }
-    *stream = (struct stream){.iperf = app, .kind = (uint8_t)kind, .peer = peer};
+    *stream =
+        (struct stream){.iperf = app, .used = true, .protocol = (uint8_t)protocol, .peer = peer};
     stream_touch(stream);
     return stream;
 }
 
-void stream_free(struct stream *stream) {
-    if (stream->own_socket)
-        plumb_udp_close(stream->socket);
-    stream->own_socket = false;
-    stream->kind = STREAM_FREE;
-}
-
-static uint32_t tick(const struct stream *stream) {
-    return (uint32_t)(plumb_now_us(stream->iperf->stack) >> 10);
-}
-
-void stream_touch(struct stream *stream) {
-    stream->touched = tick(stream);
-}
-
-uint32_t stream_age(const struct stream *stream) {
-    return tick(stream) - stream->touched;
-}
-
-static void fill_pattern(void) {
-    uint8_t digit = '0';
-    for (unsigned i = IPERF_DATAGRAM_HEAD; i < sizeof iperf.bytes; i++) {
-        iperf.bytes[i] = digit;
-        digit = digit == '9' ? '0' : (uint8_t)(digit + 1);
-    }
-}
-
 void app_start(struct plumb *stack, struct plumb_netif *netif) {
+    uint8_t *bytes = (uint8_t *)iperf.words;
     iperf.stack = stack;
     iperf.netif = netif;
-    fill_pattern();
+    for (unsigned i = IPERF_DATAGRAM_HEAD; i < sizeof iperf.words; i++)
+        bytes[i] = (uint8_t)('0' + i % 10);
     int error = tcp_server_start(&iperf);
     if (!error)
         error = udp_server_start(&iperf);

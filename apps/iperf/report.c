@@ -8,75 +8,86 @@
  */
 #include "iperf.h"
 
-static const char *const names[TRANSFERS] = {"tcp_rx", "tcp_tx", "udp_rx", "udp_tx"};
+static const char names[TRANSFERS][8] = {"tcp_rx", "tcp_tx", "udp_rx", "udp_tx"};
+
+static void print_drop(const char *owner, const char *dot, const struct plumb_counter_info *info,
+                       uint32_t value) {
+    if (info->drop && value)
+        board_print("counter: %s%s%s=%u\n", owner, dot, info->name, (unsigned)value);
+}
 
 static void print_drops(const struct iperf *iperf) {
     const struct plumb_counter_info *info;
-    for (unsigned i = 0; (info = plumb_counter_info(i)); i++) {
-        uint32_t value = plumb_counter(iperf->stack, (enum plumb_counter)i);
-        if (info->drop && value)
-            board_print("counter: %s=%lu\n", info->name, (unsigned long)value);
-    }
-    for (unsigned i = 0; (info = plumb_netif_counter_info(i)); i++) {
-        uint32_t value = iperf->netif->counters[i];
-        if (info->drop && value)
-            board_print("counter: %s.%s=%lu\n", iperf->netif->name, info->name,
-                        (unsigned long)value);
-    }
+    const struct plumb_netif *netif = iperf->netif;
+    for (unsigned i = 0; (info = plumb_counter_info(i)); i++)
+        print_drop("", "", info, plumb_counter(iperf->stack, (enum plumb_counter)i));
+    for (unsigned i = 0; (info = plumb_netif_counter_info(i)); i++)
+        print_drop(netif->name, ".", info, netif->counters[i]);
 }
 
 static void print_group(const char *name, const struct group *group) {
-    const struct tally *t = &group->tally;
-    board_print("transfer: case=%s bytes=%llu packets=%lu datagrams_lost=%lu acks=%lu "
-                "time_us=%llu\n",
-                name, (unsigned long long)t->bytes, (unsigned long)t->packets,
-                (unsigned long)t->lost, (unsigned long)t->acks,
+    board_print("transfer: case=%s bytes=%llu packets=%u datagrams_lost=%u acks=%u time_us=%llu\n",
+                name, (unsigned long long)group->bytes, (unsigned)group->packets,
+                (unsigned)group->lost, (unsigned)group->acks,
                 (unsigned long long)(group->last_us - group->first_us));
 }
 
 static void finish(struct iperf *iperf) {
-    bool measured = iperf->measuring;
-    if (measured)
-        board_measure_stop();
+    if (!iperf->measuring)
+        return;
+    board_measure_stop();
     iperf->measuring = false;
     for (unsigned i = 0; i < TRANSFERS; i++) {
         if (iperf->groups[i].begun)
             print_group(names[i], &iperf->groups[i]);
-        iperf->groups[i] = (struct group){0};
+        iperf->groups[i].begun = false;
     }
-    if (measured)
-        print_drops(iperf);
+    print_drops(iperf);
 }
 
-void report_join(struct iperf *iperf, enum transfer transfer) {
-    iperf->groups[transfer].members++;
+static struct group *group_of(struct stream *stream, enum direction direction) {
+    return &stream->iperf->groups[2 * stream->protocol + direction];
 }
 
-void report_begin(struct iperf *iperf, enum transfer transfer) {
-    struct group *group = &iperf->groups[transfer];
+void report_join(struct stream *stream, enum direction direction) {
+    stream->active = (uint8_t)(stream->active | 1U << direction);
+    stream->iperf->members++;
+}
+
+void report_begin(struct stream *stream, enum direction direction) {
+    struct group *group = group_of(stream, direction);
     if (group->begun)
         return;
-    group->begun = true;
-    if (!iperf->measuring) {
-        iperf->measuring = true;
+    *group = (struct group){.begun = true};
+    if (!stream->iperf->measuring) {
+        stream->iperf->measuring = true;
         board_measure_start();
     }
     group->first_us = group->last_us = board_now_us();
 }
 
-void report_leave(struct iperf *iperf, enum transfer transfer, const struct tally *tally) {
-    struct group *group = &iperf->groups[transfer];
-    unsigned left = 0;
-    group->members--;
-    if (tally->bytes) {
+static void count_segments(struct group *group, const struct plumb_tcp *connection,
+                           enum direction direction) {
+    struct plumb_tcp_info info;
+    plumb_tcp_get_info(connection, &info);
+    group->packets += direction == SENDING ? info.segments_out : info.segments_in;
+    group->acks += info.acks_out;
+}
+
+void report_leave(struct stream *stream, enum direction direction) {
+    struct group *group = group_of(stream, direction);
+    if (!(stream->active >> direction & 1))
+        return;
+    stream->active = (uint8_t)(stream->active ^ 1U << direction);
+    if (group->begun) {
         group->last_us = board_now_us();
-        group->tally.bytes += tally->bytes;
-        group->tally.packets += tally->packets;
-        group->tally.lost += tally->lost;
-        group->tally.acks += tally->acks;
+        group->bytes += stream->bytes[direction];
+        group->packets += stream->packets[direction];
+        if (stream->protocol == PROTOCOL_TCP)
+            count_segments(group, stream->connection, direction);
+        else if (direction == RECEIVING)
+            group->lost += arrival_lost(&stream->arrival);
     }
-    for (unsigned i = 0; i < TRANSFERS; i++)
-        left += iperf->groups[i].members;
-    if (!left)
-        finish(iperf);
+    if (!--stream->iperf->members)
+        finish(stream->iperf);
 }
