@@ -128,14 +128,13 @@ class Bench:
             self.samples += measure.series(
                 board, self.network, self.options.repeat, profile, self._step
             )
-            self._count_lost(board)
             if with_connections:
                 self._connect(board)
+                self._count_lost(board)
 
     def _count_lost(self, board: Board) -> None:
         value = float(measure.lost_buffers(board))
-        if not any(r.metric == "lost_buffers" for r in self.records):
-            self.records.append(self._one("throughput", "all", "lost_buffers", value))
+        self.records.append(self._one("throughput", "all", "lost_buffers", value))
 
     def _connect(self, board: Board) -> None:
         what = f"{CONNECTIONS} connections"
