@@ -207,9 +207,15 @@ class Bench:
         self._show_culprits()
         self.terminal.print(f"records: {self.out / 'results.jsonl'}", soft_wrap=True)
         if self.options.record:
-            command = f"./plumb bench --board {self.kind.name} --record"
-            report.write_markdown(ROOT / "docs/results.md", head, tables, note, command)
-            report.fill_readme(ROOT / "README.md", head, tables[:2])
+            self._write_pages(head, tables, note)
+
+    def _write_pages(self, head: report.Rows, tables: list, note: str) -> None:
+        name = self.kind.name
+        page = ROOT / ("docs/results.md" if name == "zynq" else f"docs/results-{name}.md")
+        command = f"./plumb bench --board {name} --record"
+        report.write_markdown(page, head, tables, note, command)
+        if name == "zynq":
+            report.write_between_marks(ROOT / "README.md", tables[:2])
 
     def _show_culprits(self) -> None:
         if not self.kind.is_emulated:

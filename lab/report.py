@@ -47,6 +47,9 @@ HOST_CLOCK = (
 README_BEGIN = "<!-- results: made by ./plumb bench --record -->"
 README_END = "<!-- /results -->"
 
+BEGIN = "<!-- results: made by ./plumb bench --record -->"
+END = "<!-- /results -->"
+
 Rows = list[list[str]]
 
 
@@ -145,3 +148,13 @@ def fill_readme(path: Path, head: Rows, tables: list[tuple[list[str], Rows]]) ->
         raise LabError(f"{path} has no place for results: {README_BEGIN} ... {README_END}")
     parts = [begin, _markdown(["", ""], head), *(_markdown(*table) for table in tables), end]
     path.write_text(before + "\n\n".join(parts) + after)
+
+
+def write_between_marks(path: Path, tables: list[tuple[list[str], Rows]]) -> None:
+    """Puts tables between the two marks of a page; a page without them is left alone."""
+    text = path.read_text()
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if begin and end:
+        made = "\n\n".join(_markdown(title, rows) for title, rows in tables if rows)
+        path.write_text(f"{before}{begin}\n{made}\n{end}{after}")
