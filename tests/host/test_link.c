@@ -430,6 +430,31 @@ static void arp_flood_keeps_live_peers(void **state) {
     world_end(world);
 }
 
+/* A table full of peers that we need has no place for strangers; they are answered
+ * all the same. */
+static void arp_strangers_displace_no_needed_peer(void **state) {
+    (void)state;
+    struct world *world = world_single(0);
+    struct plumb_udp *socket = open_socket(world);
+    for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++) {
+        uint8_t hardware[6] = {2, 0, 0, 1, 0, (uint8_t)i};
+        plumb_udp_send(socket, endpoint_of(FRAME_IPV4(10, 0, 0, 10 + i), 9), "x", 1);
+        arp_from(world, 2, hardware, FRAME_IPV4(10, 0, 0, 10 + i), world->a.address);
+    }
+    world_drain(world);
+    for (unsigned i = 0; i < 100; i++) {
+        arp_from(world, 1, stranger, FRAME_IPV4(10, 0, 0, 100 + i), world->a.address);
+        struct frame *reply = world_collect_any(world);
+        assert_non_null(reply);
+        expect(is_arp(reply, 2));
+    }
+    for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++) {
+        uint8_t hardware[6] = {2, 0, 0, 1, 0, (uint8_t)i};
+        expect(datagram_reaches(world, socket, FRAME_IPV4(10, 0, 0, 10 + i), hardware));
+    }
+    world_end(world);
+}
+
 /* More peers than entries, all needed: the oldest give way, none is stuck. */
 static void arp_more_peers_than_entries(void **state) {
     (void)state;
@@ -447,16 +472,20 @@ static void arp_more_peers_than_entries(void **state) {
     world_end(world);
 }
 
-HARNESS_MAIN(
-    cmocka_unit_test(runts_are_short), cmocka_unit_test(ethernet_drops_are_named),
-    cmocka_unit_test(oversized_frames_stop_at_the_interface), cmocka_unit_test(vlan_tags),
-    cmocka_unit_test(vlan_tag_cut_short), cmocka_unit_test(a_tag_within_a_tag_is_not_followed),
-    cmocka_unit_test(arp_answers_for_itself_only), cmocka_unit_test(arp_malformed),
-    cmocka_unit_test(arp_probe_for_our_address), cmocka_unit_test(arp_announces_a_new_address),
-    cmocka_unit_test(arp_before_there_is_an_address),
-    cmocka_unit_test(arp_asks_three_times_and_drops_what_waits),
-    cmocka_unit_test(arp_keeps_the_newest_of_what_waits),
-    cmocka_unit_test(arp_unsolicited_answers_change_nothing),
-    cmocka_unit_test(arp_ages_and_confirms), cmocka_unit_test(arp_forgets_who_does_not_answer),
-    cmocka_unit_test(arp_defends_its_address_without_a_storm),
-    cmocka_unit_test(arp_flood_keeps_live_peers), cmocka_unit_test(arp_more_peers_than_entries))
+HARNESS_MAIN(cmocka_unit_test(runts_are_short), cmocka_unit_test(ethernet_drops_are_named),
+             cmocka_unit_test(oversized_frames_stop_at_the_interface), cmocka_unit_test(vlan_tags),
+             cmocka_unit_test(vlan_tag_cut_short),
+             cmocka_unit_test(a_tag_within_a_tag_is_not_followed),
+             cmocka_unit_test(arp_answers_for_itself_only), cmocka_unit_test(arp_malformed),
+             cmocka_unit_test(arp_probe_for_our_address),
+             cmocka_unit_test(arp_announces_a_new_address),
+             cmocka_unit_test(arp_before_there_is_an_address),
+             cmocka_unit_test(arp_asks_three_times_and_drops_what_waits),
+             cmocka_unit_test(arp_keeps_the_newest_of_what_waits),
+             cmocka_unit_test(arp_unsolicited_answers_change_nothing),
+             cmocka_unit_test(arp_ages_and_confirms),
+             cmocka_unit_test(arp_forgets_who_does_not_answer),
+             cmocka_unit_test(arp_defends_its_address_without_a_storm),
+             cmocka_unit_test(arp_flood_keeps_live_peers),
+             cmocka_unit_test(arp_strangers_displace_no_needed_peer),
+             cmocka_unit_test(arp_more_peers_than_entries))

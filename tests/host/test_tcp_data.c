@@ -530,6 +530,31 @@ static void time_out_backs_off(void **state) {
     disconnected(world, &user);
 }
 
+/* Sent again while the device still reads it the first time: other headers go in front
+ * then (world_end() finds a packet that was changed meanwhile). */
+static void sent_again_while_still_in_the_ring(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    static uint8_t got[3 * MSS];
+    fill(19);
+    plumb_wire_set_faults(world->a.end, &(struct plumb_wire_faults){.rate = 50000});
+    expect_equal(plumb_tcp_send(user.connection, bytes, sizeof got), sizeof got);
+    world_run(world, 100 * MILLISECOND);
+    /* So that the headers would be others now. */
+    peer_send(&peer, TCP_ACK, "news", 4);
+    struct counters before = counters_now(&world->a);
+    world_run(world, 130 * MILLISECOND);
+    expect(counters_moved(&world->a, &before, "tcp_retransmitted") > 0);
+    peer_read(&peer, got, sizeof got);
+    assert_memory_equal(got, bytes, sizeof got);
+    user_end(&user);
+    world_run(world, 10 * SECOND);
+    expect_equal(side_buffers_used(&world->a), 0);
+    world_end(world);
+}
+
 static void round_trip_sets_the_time_out(void **state) {
     (void)state;
     struct user user = {0};
@@ -560,6 +585,24 @@ static void a_retransmitted_segment_is_not_timed(void **state) {
     world_run(world, 250 * MILLISECOND);
     expect_equal(drain_payload(&peer), 2);
     acknowledge(&peer, peer.acknowledgement + 1);
+    expect_equal(user_info(&user).srtt_us, before);
+    disconnected(world, &user);
+}
+
+static void a_fast_retransmitted_segment_is_not_timed(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint32_t before = user_info(&user).srtt_us, base = peer.acknowledgement;
+    plumb_tcp_send(user.connection, bytes, 5 * MSS);
+    world_run(world, 50 * MILLISECOND);
+    expect_equal(drain_payload(&peer), 5);
+    for (unsigned i = 0; i < 3; i++)
+        acknowledge(&peer, base);
+    expect_equal(drain_payload(&peer), 1);
+    world_run(world, 100 * MILLISECOND);
+    acknowledge(&peer, base + 5 * MSS);
     expect_equal(user_info(&user).srtt_us, before);
     disconnected(world, &user);
 }
@@ -911,8 +954,10 @@ HARNESS_MAIN(
     cmocka_unit_test(fin_out_of_order_and_again), cmocka_unit_test(receive_across_the_wrap),
     cmocka_unit_test(small_and_large_sends_arrive), cmocka_unit_test(send_across_the_wrap),
     cmocka_unit_test(nagle_holds_small_segments), cmocka_unit_test(nagle_lets_full_segments_go),
-    cmocka_unit_test(time_out_backs_off), cmocka_unit_test(round_trip_sets_the_time_out),
+    cmocka_unit_test(time_out_backs_off), cmocka_unit_test(sent_again_while_still_in_the_ring),
+    cmocka_unit_test(round_trip_sets_the_time_out),
     cmocka_unit_test(a_retransmitted_segment_is_not_timed),
+    cmocka_unit_test(a_fast_retransmitted_segment_is_not_timed),
     cmocka_unit_test(fast_retransmit_and_partial_acknowledgements),
     cmocka_unit_test(only_true_duplicates_count), cmocka_unit_test(peer_window_is_obeyed),
     cmocka_unit_test(tiny_window_is_not_filled_at_once),
