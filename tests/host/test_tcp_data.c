@@ -164,15 +164,20 @@ static void acknowledgement_is_delayed(void **state) {
 /* RFC 9293 section 3.8.6.3: at least every second full segment. */
 static void second_full_segment_is_acknowledged(void **state) {
     (void)state;
-    struct user user = {0};
-    struct peer peer;
-    struct world *world = connected(&user, &peer, 0);
-    peer_send(&peer, TCP_ACK, bytes, MSS);
-    peer_expect_nothing(&peer);
-    peer_send(&peer, TCP_ACK, bytes, MSS);
-    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, peer.sequence);
-    peer_expect_nothing(&peer);
-    disconnected(world, &user);
+    /* Whether read at once, which opens the window too, or not. */
+    for (unsigned unread = 0; unread < 2; unread++) {
+        struct user user = {.keep_unread = unread};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, 0);
+        for (unsigned i = 0; i < 3; i++) {
+            peer_send(&peer, TCP_ACK, bytes, MSS);
+            peer_expect_nothing(&peer);
+            peer_send(&peer, TCP_ACK, bytes, MSS);
+            expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, peer.sequence);
+            peer_expect_nothing(&peer);
+        }
+        disconnected(world, &user);
+    }
 }
 
 /* A burst within one poll costs one acknowledgement. */
