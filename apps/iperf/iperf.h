@@ -8,7 +8,7 @@
  *   tcp_client.c    sending over TCP
  *   udp_server.c    receiving datagrams, the server report
  *   udp_client.c    sending datagrams at a rate
- *   connect_back.c  a stream to the client's own server (-d, -r)
+ *   obey.c          what the client asked for, over either protocol (-R, -d, -r)
  *   report.c        transfers: marks for measuring, a line for each at its end
  *
  * A stream is one TCP connection, or one UDP peer. It receives, or sends, or
@@ -35,10 +35,9 @@ enum {
     IPERF_DATAGRAM_HEAD = 76,  /* id, time, and an empty client header */
     IPERF_DATAGRAM_LEAST = 52,
     IPERF_DATAGRAM_MOST = 1470,
-    IPERF_HEADER = 60,                  /* bytes of a client's header that mean something here */
-    IPERF_SECOND = 977,                 /* in ticks, see tick_now() */
-    IPERF_TCP_IDLE = 60 * IPERF_SECOND, /* a stream without progress for so long is ended */
-    IPERF_UDP_IDLE = 10 * IPERF_SECOND,
+    IPERF_HEADER = 60,               /* bytes of a client's header that mean something here */
+    IPERF_SECOND = 977,              /* in ticks, see tick_now() */
+    IPERF_IDLE = 30 * IPERF_SECOND,  /* a stream without progress for so long is ended */
     IPERF_YIELD = IPERF_SECOND / 2,  /* a finished UDP stream's place is not taken before */
     IPERF_LINGER = 5 * IPERF_SECOND, /* a finished UDP stream answers repeated questions so long */
 };
@@ -61,20 +60,13 @@ enum {
 
 /* What a client asked for. */
 struct request {
-    uint32_t flags, flags2;
+    uint32_t flags;
     uint32_t port;   /* to connect back to */
     uint32_t length; /* of a datagram; 0: not said */
-    int32_t amount;  /* above 0: bytes; below: units of -10 ms */
     uint32_t rate;   /* per second, bits or packets; 0: no limit */
+    int32_t amount;  /* above 0: bytes; below: units of -10 ms */
+    uint32_t flags2;
 };
-
-static inline bool asks_back_now(const struct request *request) {
-    return request->flags & ASKS_BACK && request->flags & ASKS_DUAL_NOW;
-}
-
-static inline bool asks_back_later(const struct request *request) {
-    return request->flags & ASKS_BACK && !(request->flags & ASKS_DUAL_NOW);
-}
 
 /* A transfer is a protocol and a direction: 2 * enum protocol + enum direction. */
 enum protocol { PROTOCOL_TCP, PROTOCOL_UDP };
@@ -171,31 +163,32 @@ void header_read(struct request *request, const uint8_t *bytes, unsigned length)
 uint32_t load32(const uint8_t *bytes);
 
 /* tcp_server.c */
-int tcp_server_start(struct iperf *iperf);
-void tcp_stream_handler(struct plumb_tcp *connection, unsigned events, void *context);
+plumb_tcp_acceptor tcp_accept;
+plumb_tcp_handler tcp_stream_handler;
 
 /* tcp_client.c */
 void tcp_connected(struct stream *stream);
-void tcp_send_start(struct stream *stream);
 void tcp_send_more(struct stream *stream);
 void tcp_poll(struct iperf *iperf);
-/* The same for both protocols: what is to be sent, and whether it was. */
-void departure_start(struct stream *stream);
-bool departure_over(const struct departure *departure);
 
 /* udp_server.c */
-int udp_server_start(struct iperf *iperf);
+plumb_udp_handler udp_datagram;
 uint32_t arrival_lost(const struct arrival *arrival);
 
 /* udp_client.c */
 void udp_set_clock(struct iperf *iperf, uint32_t seconds, uint32_t microseconds);
 void udp_send_start(struct stream *stream, uint32_t length);
-void udp_answered(struct plumb_udp *socket, struct plumb_packet *payload,
-                  const struct plumb_udp_source *source, void *context);
+plumb_udp_handler udp_answered;
 bool udp_poll(struct iperf *iperf);
 
-/* connect_back.c */
-void connect_back(const struct stream *from);
+/* obey.c: a stream that has joined receiving and whose request is known; datagrams
+ * it sends are of the length given, or as the request says. */
+void stream_obey(struct stream *stream, uint32_t datagram);
+/* All of the client's bytes are here. */
+void stream_received(struct stream *stream);
+/* What is to be sent, and whether it was. */
+void departure_start(struct stream *stream);
+bool departure_over(const struct departure *departure);
 
 /* report.c */
 void report_join(struct stream *stream, enum direction direction);

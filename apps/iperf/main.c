@@ -33,13 +33,10 @@ void stream_end(struct stream *stream) {
 }
 
 static void expire(struct stream *stream) {
-    uint32_t limit = stream->protocol == PROTOCOL_TCP ? IPERF_TCP_IDLE : IPERF_UDP_IDLE;
-    if (stream_lingers(stream))
-        limit = IPERF_LINGER;
-    else
-        stream->iperf->ended += stream_age(stream) > limit;
-    if (stream_age(stream) <= limit)
+    bool lingers = stream_lingers(stream);
+    if (stream_age(stream) <= (lingers ? IPERF_LINGER : IPERF_IDLE))
         return;
+    stream->iperf->ended += !lingers;
     stream_end(stream);
     if (stream->protocol == PROTOCOL_TCP)
         plumb_tcp_abort(stream->connection);
@@ -60,19 +57,12 @@ static void look(struct plumb *stack, struct plumb_timer *timer) {
         plumb_timer_start(stack, timer, 1000, look);
 }
 
-/* A free place, or that of the stream that has lingered longest. */
+/* A free place, or that of a stream that lingers. */
 static struct stream *find_place(void) {
-    struct stream *best = NULL;
-    uint32_t longest = IPERF_YIELD;
-    for (struct stream *s = iperf.streams; s < iperf.streams + IPERF_STREAMS; s++) {
-        if (!s->used)
+    for (struct stream *s = iperf.streams; s < iperf.streams + IPERF_STREAMS; s++)
+        if (!s->used || (stream_lingers(s) && stream_age(s) > IPERF_YIELD))
             return s;
-        if (stream_lingers(s) && stream_age(s) > longest) {
-            longest = stream_age(s);
-            best = s;
-        }
-    }
-    return best;
+    return NULL;
 }
 
 struct stream *stream_new(struct iperf *app, unsigned protocol, struct plumb_endpoint peer) {
@@ -90,14 +80,15 @@ struct stream *stream_new(struct iperf *app, unsigned protocol, struct plumb_end
 }
 
 void app_start(struct plumb *stack, struct plumb_netif *netif) {
+    const struct plumb_endpoint any = {.port = IPERF_PORT};
     uint8_t *bytes = (uint8_t *)iperf.words;
     iperf.stack = stack;
     iperf.netif = netif;
     for (unsigned i = IPERF_DATAGRAM_HEAD; i < sizeof iperf.words; i++)
         bytes[i] = (uint8_t)('0' + i % 10);
-    int error = tcp_server_start(&iperf);
+    int error = plumb_tcp_listen(stack, any, IPERF_STREAMS, tcp_accept, &iperf, &iperf.listener);
     if (!error)
-        error = udp_server_start(&iperf);
+        error = plumb_udp_open(stack, any, udp_datagram, &iperf, &iperf.socket);
     if (error) {
         board_print("panic: iperf: %s\n", plumb_error_text(error));
         board_exit(1);

@@ -9,29 +9,7 @@
  */
 #include "iperf.h"
 
-enum {
-    EMPTY_HEADER = 24,
-    UDP_LONGEST = 60000, /* 10 minutes: the address that asked may be made up */
-    TCP_LONGEST = 6000000,
-    DEFAULT_TIME = 1000,
-};
-
-/* Amounts of time are in 10 ms, which are 625/64 ticks. */
-void departure_start(struct stream *stream) {
-    struct departure *d = &stream->departure;
-    uint32_t longest = stream->protocol == PROTOCOL_UDP ? UDP_LONGEST : TCP_LONGEST;
-    uint32_t time = 0 - (uint32_t)stream->request.amount;
-    d->timed = stream->request.amount <= 0;
-    d->left = (uint32_t)stream->request.amount;
-    if (!time)
-        time = DEFAULT_TIME;
-    d->until = tick_now() + (time < longest ? time : longest) * 625 / 64;
-    report_begin(stream, SENDING);
-}
-
-bool departure_over(const struct departure *d) {
-    return d->timed ? (int32_t)(tick_now() - d->until) >= 0 : !d->left;
-}
+enum { EMPTY_HEADER = 24 };
 
 /* The pattern is entered where the last send left it, so that copying finds source
  * and destination at the same place within a word. */
@@ -53,12 +31,6 @@ void tcp_send_more(struct stream *stream) {
     }
     d->finishing = stream->iperf->draining = true;
     plumb_tcp_shutdown(stream->connection);
-}
-
-void tcp_send_start(struct stream *stream) {
-    report_join(stream, SENDING);
-    departure_start(stream);
-    tcp_send_more(stream);
 }
 
 /* A client's server expects a header or data; the empty header is zeros. */

@@ -12,22 +12,6 @@
 static const uint8_t acknowledgement[28] = {
     [3] = 2, [7] = 28, [13] = 2, [15] = 1, [17] = 8, [19] = 3};
 
-/* The stream joins what it sends before it leaves what it does not receive: an
- * interval that has no members ends. */
-static void obey(struct stream *stream) {
-    const struct request *request = &stream->request;
-    if (request->flags & ASKS_ACK)
-        plumb_tcp_send(stream->connection, acknowledgement, sizeof acknowledgement);
-    if (request->flags2 & (ASKS_REVERSE | ASKS_DUPLEX))
-        tcp_send_start(stream);
-    if (!(request->flags2 & ASKS_REVERSE))
-        report_begin(stream, RECEIVING);
-    else
-        report_leave(stream, RECEIVING);
-    if (asks_back_now(request))
-        connect_back(stream);
-}
-
 static void refuse(struct stream *stream) {
     stream->iperf->ended++;
     stream_end(stream);
@@ -52,9 +36,11 @@ static bool begin(struct stream *stream, bool closed) {
         refuse(stream);
         return false;
     }
+    if (stream->request.flags & ASKS_ACK)
+        plumb_tcp_send(connection, acknowledgement, sizeof acknowledgement);
     stream->begun = true;
     if (first.length)
-        obey(stream);
+        stream_obey(stream, 0);
     return true;
 }
 
@@ -71,22 +57,9 @@ static void drain(struct stream *stream) {
     } while (count == 8);
 }
 
-/* The peer has sent its last byte. What we still send to it goes on. */
-static void peer_closed(struct stream *stream) {
-    bool back = stream->active & 1U << RECEIVING && asks_back_later(&stream->request);
-    report_leave(stream, RECEIVING);
-    if (back)
-        connect_back(stream);
-    if (!stream->active) {
-        stream_end(stream);
-        plumb_tcp_close(stream->connection);
-    }
-}
-
 void tcp_stream_handler(struct plumb_tcp *connection, unsigned events, void *context) {
     struct stream *stream = context;
     bool closed = events & PLUMB_TCP_PEER_CLOSED;
-    (void)connection;
     stream_touch(stream);
     if (events & PLUMB_TCP_CONNECTED)
         tcp_connected(stream);
@@ -101,12 +74,16 @@ void tcp_stream_handler(struct plumb_tcp *connection, unsigned events, void *con
     }
     if (events & PLUMB_TCP_WRITABLE)
         tcp_send_more(stream);
-    if (closed)
-        peer_closed(stream);
+    if (!closed)
+        return;
+    stream_received(stream);
+    if (!stream->active) { /* what we still send goes on */
+        stream_end(stream);
+        plumb_tcp_close(connection);
+    }
 }
 
-static void accept(struct plumb_tcp_listener *listener, struct plumb_tcp *connection,
-                   void *context) {
+void tcp_accept(struct plumb_tcp_listener *listener, struct plumb_tcp *connection, void *context) {
     struct plumb_tcp_info info;
     (void)listener;
     plumb_tcp_get_info(connection, &info);
@@ -116,9 +93,4 @@ static void accept(struct plumb_tcp_listener *listener, struct plumb_tcp *connec
     stream->connection = connection;
     report_join(stream, RECEIVING);
     plumb_tcp_set_handler(connection, tcp_stream_handler, stream);
-}
-
-int tcp_server_start(struct iperf *iperf) {
-    return plumb_tcp_listen(iperf->stack, (struct plumb_endpoint){.port = IPERF_PORT},
-                            IPERF_STREAMS, accept, iperf, &iperf->listener);
 }

@@ -11,10 +11,9 @@
 #include "iperf.h"
 
 enum {
-    BURST = 16,            /* datagrams in one go, then the stack is polled */
-    FINALS = 10,           /* for a server, whose report ends them */
-    FINALS_UNANSWERED = 3, /* for a client that waits for the first and closes */
-    UNIT = 64,             /* of pacing: this part of a microsecond */
+    BURST = 16, /* datagrams in one go, then the stack is polled */
+    FINALS = 5,
+    UNIT = 64, /* of pacing: this part of a microsecond */
     FINAL_GAP = 20000 * UNIT,
     LATE = 100000 * UNIT, /* further behind than this, the rate is not caught up with */
 };
@@ -123,9 +122,7 @@ void udp_send_start(struct stream *stream, uint32_t length) {
     d->id = 1;
     d->next = (uint32_t)board_now_us() * UNIT;
     d->gap = gap(&stream->request, d->length);
-    d->finals = stream->owns_socket ? FINALS : FINALS_UNANSWERED;
-    report_join(stream, SENDING);
-    departure_start(stream);
+    d->finals = FINALS;
     plumb_timer_start(stream->iperf->stack, &stream->iperf->pace, 0, pace);
 }
 

@@ -47,21 +47,24 @@ static void count_datagram(struct stream *stream, const uint8_t *head, uint32_t 
 /* The prefix as the client sent it, then ten words. */
 static void send_report(const struct stream *stream, const uint8_t *prefix) {
     const struct arrival *a = &stream->arrival;
-    uint32_t report[(LONG_PREFIX + REPORT) / 4] = {0};
+    uint32_t report[(LONG_PREFIX + REPORT) / 4];
     unsigned length = stream->request.flags & ASKS_LONG_ID ? LONG_PREFIX : SHORT_PREFIX;
     uint32_t time = a->last_us - a->first_us;
     uint32_t *words = report + length / 4;
     for (unsigned i = 0; i < length; i++)
         ((uint8_t *)report)[i] = prefix[i];
-    words[0] = plumb_put32(0x80000000U).be;
-    words[1] = plumb_put32((uint32_t)(stream->bytes[RECEIVING] >> 32)).be;
-    words[2] = plumb_put32((uint32_t)stream->bytes[RECEIVING]).be;
-    words[3] = plumb_put32(time / 1000000).be;
-    words[4] = plumb_put32(time % 1000000).be;
-    words[5] = plumb_put32(arrival_lost(a)).be;
-    words[6] = plumb_put32(a->late).be;
-    words[7] = plumb_put32(a->highest).be;
-    words[9] = plumb_put32(a->jitter >> 4).be; /* of less than a second, or much too much */
+    words[0] = 0x80000000U;
+    words[1] = (uint32_t)(stream->bytes[RECEIVING] >> 32);
+    words[2] = (uint32_t)stream->bytes[RECEIVING];
+    words[3] = time / 1000000;
+    words[4] = time % 1000000;
+    words[5] = arrival_lost(a);
+    words[6] = a->late;
+    words[7] = a->highest;
+    words[8] = 0; /* whole seconds of jitter */
+    words[9] = a->jitter >> 4;
+    for (unsigned i = 0; i < REPORT / 4; i++)
+        words[i] = plumb_put32(words[i]).be;
     plumb_udp_send(stream->socket, stream->peer, report, length + REPORT);
 }
 
@@ -88,34 +91,25 @@ static struct stream *begin(struct iperf *iperf, struct plumb_endpoint peer,
     if (!(request->flags & ASKS_LONG_ID))
         header_read(request, head + SHORT_PREFIX, length - SHORT_PREFIX);
     udp_set_clock(iperf, load32(head + 4), load32(head + 8));
-    if (!(request->flags2 & ASKS_REVERSE)) {
-        report_join(stream, RECEIVING);
-        report_begin(stream, RECEIVING);
-    }
-    if (request->flags2 & (ASKS_REVERSE | ASKS_DUPLEX))
-        udp_send_start(stream, payload->total);
-    if (asks_back_now(request))
-        connect_back(stream);
+    report_join(stream, RECEIVING);
+    stream_obey(stream, payload->total);
     return stream;
 }
 
 /* What comes again for a stream that has ended, or that only sends, is the client
  * asking again: a report answers the last datagram, each time. */
 static void input(struct stream *stream, const uint8_t *head, int32_t id, unsigned length) {
-    bool receiving = stream->active & 1U << RECEIVING;
     stream_touch(stream);
-    if (receiving)
+    if (stream->active & 1U << RECEIVING)
         count_datagram(stream, head, (uint32_t)(id < 0 ? 0 - (uint32_t)id : (uint32_t)id), length);
     if (id >= 0 || stream->request.flags2 & ASKS_REVERSE)
         return;
     send_report(stream, head);
-    report_leave(stream, RECEIVING);
-    if (receiving && asks_back_later(&stream->request))
-        connect_back(stream);
+    stream_received(stream);
 }
 
-static void datagram(struct plumb_udp *socket, struct plumb_packet *payload,
-                     const struct plumb_udp_source *source, void *context) {
+void udp_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
+                  const struct plumb_udp_source *source, void *context) {
     struct iperf *iperf = context;
     const uint8_t *head = payload->data;
     (void)socket;
@@ -133,9 +127,4 @@ static void datagram(struct plumb_udp *socket, struct plumb_packet *payload,
     }
     if (stream)
         input(stream, head, id, payload->total);
-}
-
-int udp_server_start(struct iperf *iperf) {
-    return plumb_udp_open(iperf->stack, (struct plumb_endpoint){.port = IPERF_PORT}, datagram,
-                          iperf, &iperf->socket);
 }
