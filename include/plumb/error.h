@@ -19,7 +19,7 @@ enum plumb_error {
     PLUMB_ERROR_NO_CONNECTION = -4, /* every connection, listener or socket slot is in use */
     PLUMB_ERROR_WOULD_BLOCK = -5,   /* no room now; an event says when there is */
     PLUMB_ERROR_IN_USE = -6,        /* the local address and port are taken */
-    PLUMB_ERROR_NO_ROUTE = -7,      /* no interface is up with a route to the address */
+    PLUMB_ERROR_NO_ROUTE = -7,      /* no interface has an address and a way there */
     PLUMB_ERROR_UNREACHABLE = -8,   /* the peer's host, port or protocol was reported unreachable */
     PLUMB_ERROR_REFUSED = -9,       /* the peer answered the SYN with a RST */
     PLUMB_ERROR_RESET = -10,        /* the peer reset an established connection */

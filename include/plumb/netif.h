@@ -100,7 +100,8 @@ struct plumb_netif {
  * them elsewhere, or what the driver's start returns. */
 int plumb_netif_attach(struct plumb *stack, struct plumb_netif *netif);
 
-/* Stops an interface and takes it off its stack. Connections over it time out. */
+/* Stops an interface and takes it off its stack. Connections over it end with
+ * PLUMB_ERROR_UNREACHABLE. */
 void plumb_netif_detach(struct plumb_netif *netif);
 
 /* Sets or changes the IPv4 configuration and announces it (gratuitous ARP,

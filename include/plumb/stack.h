@@ -33,15 +33,21 @@ extern "C" {
 
 struct plumb;
 
+/* Smallest buffers of the pools below: headers with the shortest TCP segment that
+ * every host must take (RFC 9293 section 3.7.1), and headers alone. */
+#define PLUMB_SEGMENT_LEAST 640
+#define PLUMB_HEADER_LEAST  128
+
 struct plumb_options {
     /* 128 random bits, different at every start: the key of initial sequence
      * numbers and ports (RFC 6528, RFC 6056). A predictable seed makes
      * connections open to blind attacks. */
     uint64_t seed[2];
-    struct plumb_pool *segments;   /* packets to send: at least 128 + 1460 bytes each for full
-                                      segments on Ethernet */
-    struct plumb_pool *headers;    /* small packets (ACKs, ARP, headers before lent memory): 128
-                                      bytes or more each; may be the same pool as `segments` */
+    struct plumb_pool *segments;   /* packets to send: PLUMB_SEGMENT_LEAST bytes or more each;
+                                      1536 for full segments on Ethernet */
+    struct plumb_pool *headers;    /* small packets (ACKs, ARP, headers before lent memory):
+                                      PLUMB_HEADER_LEAST bytes or more each; may be the same pool
+                                      as `segments` */
     struct plumb_pool *references; /* reference pool for sending by reference, or null */
 };
 
@@ -70,8 +76,10 @@ void plumb_destroy(struct plumb *stack);
  * PLUMB_NEVER. */
 uint64_t plumb_poll(struct plumb *stack, uint64_t now_us);
 
-/* The time last given to plumb_poll. */
+/* The time last given to plumb_poll, and the same in whole milliseconds since the
+ * first poll, 32 bits that wrap. */
 uint64_t plumb_now_us(const struct plumb *stack);
+uint32_t plumb_now_ms(const struct plumb *stack);
 
 /* The stack's random number generator, 32 bits (not for keys). */
 uint32_t plumb_random(struct plumb *stack);

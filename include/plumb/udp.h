@@ -47,7 +47,7 @@ void plumb_udp_restrict(struct plumb_udp *socket, struct plumb_netif *netif);
 uint16_t plumb_udp_port(const struct plumb_udp *socket);
 
 /* Takes a packet from the segment pool with room for the headers in front and
- * `length` bytes of payload at its data. Null when `length` does not fit a
+ * `length` bytes of payload at its data, aligned to 8. Null when `length` does not fit a
  * buffer or the pool is empty. */
 struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length);
 

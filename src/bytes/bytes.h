@@ -67,11 +67,4 @@ static inline uint16_t pl_checksum_replace(uint16_t checksum, uint16_t from, uin
     return (uint16_t)~pl_fold((uint16_t)~checksum + (uint32_t)(uint16_t)~from + to);
 }
 
-/* Zeroes `length` bytes. For state, not for payload. */
-static inline void pl_zero(void *bytes, size_t length) {
-    uint8_t *p = bytes;
-    while (length--)
-        *p++ = 0;
-}
-
 #endif

@@ -146,46 +146,35 @@ bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 des
 }
 
 void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
-                         plumb_ipv4 destination, uint32_t address_sum, plumb_be16 identification,
-                         plumb_be16 fragment) {
+                         plumb_ipv4 destination, uint32_t address_sum) {
     struct pl_ipv4_header *header = pl_packet_push(packet, PL_IPV4_HEADER);
     const plumb_be16 total = plumb_put16(packet->total);
+    const plumb_be16 fragment = PLUMB_BE16(PL_IPV4_DONT_FRAGMENT);
     const uint16_t version_service = PLUMB_SWAP16(0x4500);
     const uint16_t life_protocol = PLUMB_SWAP16((uint16_t)(CONFIG_PLUMB_IPV4_TTL << 8 | protocol));
 
     header->version_length = 0x45;
     header->service = 0;
     header->total_length = total;
-    header->identification = identification;
+    header->identification.be = 0;
     header->fragment = fragment;
     header->time_to_live = CONFIG_PLUMB_IPV4_TTL;
     header->protocol = protocol;
-    header->checksum.be = (uint16_t)~pl_fold(address_sum + version_service + total.be +
-                                             identification.be + fragment.be + life_protocol);
+    header->checksum.be =
+        (uint16_t)~pl_fold(address_sum + version_service + total.be + fragment.be + life_protocol);
     header->source = pl_net32_put(source);
     header->destination = pl_net32_put(destination);
 }
 
 uint32_t pl_ipv4_address_sum(plumb_ipv4 a, plumb_ipv4 b) {
-    return pl_fold64((uint64_t)a.be + b.be);
+    return (a.be >> 16) + (a.be & 0xffffU) + (b.be >> 16) + (b.be & 0xffffU);
 }
 
 int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
                  uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination) {
-    plumb_be16 identification = {(uint16_t)plumb_random(stack)};
-
     pl_ipv4_push_header(packet, protocol, source, destination,
-                        pl_ipv4_address_sum(source, destination), identification, (plumb_be16){0});
+                        pl_ipv4_address_sum(source, destination));
     if (route->broadcast)
         return pl_link_broadcast(route->netif, packet);
-    struct pl_neighbour *neighbour = pl_neighbour_resolve(stack, route->netif, route->next_hop);
-    if (!neighbour)
-        return PLUMB_ERROR_NO_BUFFER;
-    return pl_link_send(stack, neighbour, packet);
-}
-
-uint32_t pl_pseudo_sum(plumb_ipv4 source, plumb_ipv4 destination, uint8_t protocol,
-                       uint16_t length) {
-    return pl_fold64((uint64_t)source.be + destination.be + PLUMB_SWAP16(protocol) +
-                     PLUMB_SWAP16(length));
+    return pl_link_send(stack, pl_neighbour_resolve(stack, route->netif, route->next_hop), packet);
 }

@@ -78,24 +78,23 @@ bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 des
 bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);
 
 /* Writes the 20-byte header in front of a packet. `address_sum` is that of the two
- * addresses. A datagram that is never fragmented needs no identification
- * (RFC 6864 section 4.1), and a counter would tell strangers how much we send:
- * 0 with PL_IPV4_DONT_FRAGMENT, otherwise random. */
+ * addresses. Nothing that we send may be fragmented, so it needs no identification
+ * (RFC 6864 section 4.1), and nobody can count by it how much we send. */
 void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
-                         plumb_ipv4 destination, uint32_t address_sum, plumb_be16 identification,
-                         plumb_be16 fragment);
+                         plumb_ipv4 destination, uint32_t address_sum);
 
 /* The sum of two addresses, as headers and pseudo-headers need it. */
 uint32_t pl_ipv4_address_sum(plumb_ipv4 a, plumb_ipv4 b);
 
 /* Adds the header and sends along a route. The caller keeps its hold. Returns
- * PLUMB_OK, PLUMB_ERROR_WOULD_BLOCK or PLUMB_ERROR_NO_BUFFER. */
+ * PLUMB_OK or PLUMB_ERROR_WOULD_BLOCK. */
 int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
                  uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination);
 
-/* The sum of the pseudo-header of TCP and UDP (RFC 9293 section 3.1). */
-uint32_t pl_pseudo_sum(plumb_ipv4 source, plumb_ipv4 destination, uint8_t protocol,
-                       uint16_t length);
+/* The sum of the pseudo-header of TCP and UDP (RFC 9293 section 3.1), not folded. */
+static inline uint32_t pl_pseudo_sum(uint32_t address_sum, uint8_t protocol, uint16_t length) {
+    return address_sum + PLUMB_SWAP16(protocol) + PLUMB_SWAP16(length);
+}
 
 enum {
     PL_ICMP_UNREACHABLE = 3,

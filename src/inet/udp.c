@@ -50,8 +50,9 @@ static bool checksum_passes(const struct pl_ipv4_header *ip, const struct udp_he
                             const struct plumb_packet *packet) {
     if (header->checksum.be == 0 || packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
         return true;
-    uint32_t sum = pl_pseudo_sum(pl_net32_get(ip->source), pl_net32_get(ip->destination),
-                                 PL_PROTOCOL_UDP, packet->total);
+    uint32_t sum =
+        pl_pseudo_sum(pl_ipv4_address_sum(pl_net32_get(ip->source), pl_net32_get(ip->destination)),
+                      PL_PROTOCOL_UDP, packet->total);
     return pl_fold(sum + pl_packet_sum(packet)) == 0xffff;
 }
 
@@ -170,7 +171,8 @@ static void push_header(const struct plumb_udp *socket, const struct pl_route *r
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
         return;
     }
-    uint32_t sum = pl_pseudo_sum(source, to.address, PL_PROTOCOL_UDP, packet->total);
+    uint32_t sum =
+        pl_pseudo_sum(pl_ipv4_address_sum(source, to.address), PL_PROTOCOL_UDP, packet->total);
     uint16_t checksum = (uint16_t)~pl_fold(sum + pl_packet_sum(packet));
     /* A sum of zero goes out as all ones: zero means there is none. */
     header->checksum.be = checksum ? checksum : 0xffff;

@@ -92,7 +92,7 @@ static void announce(struct plumb_netif *netif) {
 static void free_neighbour(struct plumb *stack, struct pl_neighbour *neighbour) {
     if (neighbour->waiting)
         pl_drop(stack, PLUMB_COUNTER_arp_queue, neighbour->waiting);
-    pl_zero(neighbour, sizeof *neighbour);
+    *neighbour = (struct pl_neighbour){.state = PL_NEIGHBOUR_FREE};
 }
 
 static struct pl_neighbour *find(struct link_state *state, const struct plumb_netif *netif,
@@ -165,8 +165,7 @@ struct pl_neighbour *pl_neighbour_resolve(struct plumb *stack, struct plumb_neti
 
     if (!neighbour) {
         neighbour = add(stack, state, netif, address, true);
-        if (neighbour)
-            ask(neighbour);
+        ask(neighbour);
     }
     return neighbour;
 }

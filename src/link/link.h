@@ -71,8 +71,8 @@ static inline bool pl_neighbour_known(const struct pl_neighbour *neighbour) {
     return neighbour->state >= PL_NEIGHBOUR_REACHABLE;
 }
 
-/* Finds the neighbour, or makes an entry and asks for it; null when the table
- * is full of entries in use. */
+/* Finds the neighbour, or makes an entry and asks for it; there is always one that
+ * gives way. */
 struct pl_neighbour *pl_neighbour_resolve(struct plumb *stack, struct plumb_netif *netif,
                                           plumb_ipv4 address);
 

@@ -16,16 +16,12 @@ int plumb_pool_create(struct plumb_pool *pool, struct plumb_packet *descriptors,
         return PLUMB_ERROR_INVALID;
     if (((uintptr_t)memory | capacity) % PLUMB_DMA_LINE)
         return PLUMB_ERROR_INVALID;
-    pl_zero(pool, sizeof *pool);
-    pool->dma = dma;
-    pool->capacity = capacity;
-    pool->count = pool->free_count = pool->low_water = count;
+    *pool = (struct plumb_pool){
+        .count = count, .free_count = count, .low_water = count, .capacity = capacity, .dma = dma};
     for (uint16_t i = count; i--;) {
         struct plumb_packet *packet = &descriptors[i];
-        pl_zero(packet, sizeof *packet);
-        packet->pool = pool;
+        *packet = (struct plumb_packet){.pool = pool, .next = pool->free};
         packet->owner.memory = memory ? buffer + (size_t)i * capacity : NULL;
-        packet->next = pool->free;
         pool->free = packet;
     }
     return PLUMB_OK;

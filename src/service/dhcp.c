@@ -37,11 +37,11 @@ enum {
 
 #define CLIENT_PORT 68
 #define SERVER_PORT 67
-/* The fixed part (RFC 2131 figure 1) with the cookie, and the shortest message
- * that old relays let through. */
-#define FIXED    240
+/* The shortest message that old relays let through, and the longest that every
+ * client must take: 576 bytes less the headers. */
 #define SHORTEST 300
-#define LONGEST  548 /* what every client must take: 576 bytes less the headers */
+#define LONGEST  548
+#define COOKIE   0x63825363
 /* No lease is trusted for longer, so that milliseconds fit 31 bits. */
 #define LONGEST_LEASE_S  2000000U
 #define SHORTEST_RETRY_S 60U
@@ -59,76 +59,67 @@ struct answer {
     uint32_t option[KEPT];
 };
 
-/* ---- bytes ---- */
-
-static void put32(uint8_t *to, uint32_t value) {
-    to[0] = (uint8_t)(value >> 24);
-    to[1] = (uint8_t)(value >> 16);
-    to[2] = (uint8_t)(value >> 8);
-    to[3] = (uint8_t)value;
-}
-
-static uint32_t get32(const uint8_t *from) {
-    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
-}
-
-static uint8_t *put_option32(uint8_t *to, uint8_t option, plumb_ipv4 value) {
-    to[0] = option;
-    to[1] = 4;
-    put32(to + 2, plumb_get32(value));
-    return to + 6;
-}
-
-static uint32_t now_ms(const struct plumb_dhcp *dhcp) {
-    return (uint32_t)(plumb_now_us(dhcp->stack) / 1000);
-}
+/* RFC 2131 figure 1, on a word in every buffer that it is built in or copied to. */
+struct message {
+    uint8_t operation, hardware_type, hardware_length, hops;
+    plumb_be32 transaction;
+    plumb_be16 seconds, flags;
+    plumb_be32 client, yours, server, relay;
+    struct plumb_ethernet_address hardware;
+    uint8_t unused[202];
+    plumb_be32 cookie;
+    uint8_t options[LONGEST - 240];
+};
+_Static_assert(sizeof(struct message) == LONGEST, "DHCP message");
 
 /* ---- sending ---- */
 
-static void put_hardware(uint8_t *to, const struct plumb_ethernet_address *address) {
-    const uint8_t *from = (const uint8_t *)address;
+static uint8_t *put_option(uint8_t *to, uint8_t option, plumb_ipv4 value) {
+    const uint8_t *from = (const uint8_t *)&value;
 
-    for (unsigned i = 0; i < 6; i++)
-        to[i] = from[i];
+    *to++ = option;
+    *to++ = 4;
+    for (unsigned i = 0; i < 4; i++)
+        *to++ = from[i];
+    return to;
 }
 
-static void fill_fixed(const struct plumb_dhcp *dhcp, uint8_t *message) {
+static void fill_fixed(const struct plumb_dhcp *dhcp, struct message *message) {
     bool renewing = dhcp->state >= BOUND;
 
     for (unsigned i = 0; i < SHORTEST; i++)
-        message[i] = 0;
-    message[0] = 1; /* BOOTREQUEST */
-    message[1] = 1; /* Ethernet */
-    message[2] = 6;
-    put32(message + 4, dhcp->transaction);
-    uint32_t seconds = (now_ms(dhcp) - dhcp->started_ms) / 1000;
-    message[8] = (uint8_t)(seconds >> 8);
-    message[9] = (uint8_t)seconds;
-    message[10] = renewing ? 0 : 0x80; /* answer by broadcast */
+        ((uint8_t *)message)[i] = 0;
+    message->operation = 1; /* BOOTREQUEST */
+    message->hardware_type = 1;
+    message->hardware_length = 6;
+    message->transaction = plumb_put32(dhcp->transaction);
+    message->seconds =
+        plumb_put16((uint16_t)((plumb_now_ms(dhcp->stack) - dhcp->started_ms) / 1000));
     if (renewing)
-        put32(message + 12, plumb_get32(dhcp->netif->ipv4));
-    put_hardware(message + 28, &dhcp->netif->address);
-    put32(message + 236, 0x63825363);
+        message->client = dhcp->netif->ipv4;
+    else
+        message->flags = plumb_put16(0x8000); /* answer by broadcast */
+    message->hardware = dhcp->netif->address;
+    message->cookie = plumb_put32(COOKIE);
 }
 
-static uint8_t *fill_options(const struct plumb_dhcp *dhcp, uint8_t type, uint8_t *option) {
+static void fill_options(const struct plumb_dhcp *dhcp, uint8_t type, uint8_t *option) {
     const unsigned wanted = SERVER; /* all that come before it */
 
     *option++ = OPTION_TYPE;
     *option++ = 1;
     *option++ = type;
     if (dhcp->state == REQUESTING)
-        option = put_option32(option, OPTION_REQUESTED_ADDRESS, dhcp->offered);
+        option = put_option(option, OPTION_REQUESTED_ADDRESS, dhcp->offered);
     if (dhcp->state == REQUESTING || type == RELEASE)
-        option = put_option32(option, OPTION_SERVER, dhcp->server);
+        option = put_option(option, OPTION_SERVER, dhcp->server);
     if (type != RELEASE) {
         *option++ = OPTION_PARAMETERS;
         *option++ = (uint8_t)wanted;
         for (unsigned i = 0; i < wanted; i++)
             *option++ = kept_options[i];
     }
-    *option++ = OPTION_END;
-    return option;
+    *option = OPTION_END;
 }
 
 static void send(struct plumb_dhcp *dhcp, uint8_t type) {
@@ -138,8 +129,9 @@ static void send(struct plumb_dhcp *dhcp, uint8_t type) {
 
     if (!packet)
         return; /* as good as lost; it is sent again */
-    fill_fixed(dhcp, packet->data);
-    fill_options(dhcp, type, packet->data + FIXED);
+    struct message *message = (void *)packet->data;
+    fill_fixed(dhcp, message);
+    fill_options(dhcp, type, message->options);
     plumb_udp_send_packet(dhcp->socket, to, packet);
 }
 
@@ -194,7 +186,7 @@ static void on_patience(struct plumb *stack, struct plumb_timer *timer) {
 
 /* From the beginning, with the whole of the patience. */
 static void ask_anew(struct plumb_dhcp *dhcp) {
-    dhcp->started_ms = now_ms(dhcp);
+    dhcp->started_ms = plumb_now_ms(dhcp->stack);
     begin_exchange(dhcp, SELECTING);
     discover(dhcp);
     plumb_timer_start(dhcp->stack, &dhcp->patience, dhcp->options.patience_ms, on_patience);
@@ -218,7 +210,7 @@ static void wait_half(struct plumb_dhcp *dhcp, uint32_t until_s, uint32_t age_s)
 }
 
 static void keep_lease(struct plumb_dhcp *dhcp) {
-    uint32_t age_s = (now_ms(dhcp) - dhcp->leased_ms) / 1000;
+    uint32_t age_s = (plumb_now_ms(dhcp->stack) - dhcp->leased_ms) / 1000;
 
     if (age_s >= dhcp->lease_s) {
         lose_lease(dhcp);
@@ -249,6 +241,10 @@ static void on_timer(struct plumb *stack, struct plumb_timer *timer) {
 
 /* ---- answers ---- */
 
+static uint32_t get32(const uint8_t *from) {
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
+
 static void take_option(struct answer *answer, const uint8_t *option) {
     if (option[0] == OPTION_TYPE && option[1] == 1)
         answer->type = option[2];
@@ -257,19 +253,18 @@ static void take_option(struct answer *answer, const uint8_t *option) {
             answer->option[i] = get32(option + 2);
 }
 
-/* Is it a well-formed answer to what we asked? Fills in what it says. */
-static bool parse(const struct plumb_dhcp *dhcp, const uint8_t *message, unsigned length,
+/* Is it an answer to what we asked, well-formed? Fills in what it says. */
+static bool parse(const struct plumb_dhcp *dhcp, const struct message *message, size_t length,
                   struct answer *answer) {
-    const uint8_t *hardware = (const uint8_t *)&dhcp->netif->address;
-    const uint8_t *option = message + FIXED, *end = message + length;
+    const struct plumb_ethernet_address *own = &dhcp->netif->address;
+    const uint8_t *option = message->options, *end = (const uint8_t *)message + length;
 
-    if (length < FIXED || message[0] != 2 || message[1] != 1 || message[2] != 6 ||
-        get32(message + 4) != dhcp->transaction || get32(message + 236) != 0x63825363)
+    if (length < offsetof(struct message, options) || message->operation != 2 ||
+        plumb_get32(message->transaction) != dhcp->transaction ||
+        plumb_get32(message->cookie) != COOKIE || message->hardware.half[0] != own->half[0] ||
+        message->hardware.half[1] != own->half[1] || message->hardware.half[2] != own->half[2])
         return false;
-    for (unsigned i = 0; i < 6; i++)
-        if (message[28 + i] != hardware[i])
-            return false;
-    *answer = (struct answer){.address = get32(message + 16)};
+    *answer = (struct answer){.address = plumb_get32(message->yours)};
     while (option < end && *option != OPTION_END) {
         if (*option == OPTION_PAD) {
             option++;
@@ -326,7 +321,7 @@ static void take_ack(struct plumb_dhcp *dhcp, const struct answer *answer) {
     }
     take_times(dhcp, answer);
     dhcp->state = BOUND;
-    dhcp->leased_ms = now_ms(dhcp);
+    dhcp->leased_ms = plumb_now_ms(dhcp->stack);
     dhcp->name_server = plumb_put32(answer->option[NAME_SERVER]);
     dhcp->bound = true;
     plumb_timer_stop(&dhcp->patience);
@@ -338,12 +333,12 @@ static void take_ack(struct plumb_dhcp *dhcp, const struct answer *answer) {
 static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
                         const struct plumb_udp_source *source, void *context) {
     struct plumb_dhcp *dhcp = context;
-    uint8_t message[LONGEST];
+    struct message message;
     struct answer answer;
-    unsigned length = (unsigned)plumb_packet_copy_out(payload, 0, message, sizeof message);
+    size_t length = plumb_packet_copy_out(payload, 0, &message, sizeof message);
 
     (void)socket;
-    if (source->from.port != SERVER_PORT || !parse(dhcp, message, length, &answer))
+    if (source->from.port != SERVER_PORT || !parse(dhcp, &message, length, &answer))
         return;
     bool asked = dhcp->state == REQUESTING || dhcp->state >= RENEWING;
     if (answer.type == OFFER && dhcp->state == SELECTING && answer.option[SERVER]) {

@@ -30,10 +30,12 @@ static void absorb(uint64_t v[4], uint64_t word) {
 }
 
 uint64_t pl_keyed_hash(const struct plumb *stack, uint64_t first, uint64_t second) {
-    const uint64_t *key = stack->options.seed;
-    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575U, key[1] ^ 0x646f72616e646f6dU,
-                     key[0] ^ 0x6c7967656e657261U, key[1] ^ 0x7465646279746573U};
+    static const uint64_t initial[4] = {0x736f6d6570736575U, 0x646f72616e646f6dU,
+                                        0x6c7967656e657261U, 0x7465646279746573U};
+    uint64_t v[4];
 
+    for (unsigned i = 0; i < 4; i++)
+        v[i] = initial[i] ^ stack->options.seed[i & 1];
     absorb(v, first);
     absorb(v, second);
     absorb(v, (uint64_t)16 << 56);

@@ -11,34 +11,36 @@ static size_t round_up(size_t size) {
     return (size + 7) & ~(size_t)7;
 }
 
-static void seed_random(struct plumb *stack) {
-    stack->random[0] = pl_keyed_hash(stack, 0, 1) | 1;
-    stack->random[1] = pl_keyed_hash(stack, 0, 2);
+static bool options_fit(const struct plumb_options *options) {
+    return options->segments && options->headers &&
+           options->segments->capacity >= PLUMB_SEGMENT_LEAST &&
+           options->headers->capacity >= PLUMB_HEADER_LEAST &&
+           !(options->references && options->references->capacity);
 }
 
 int plumb_create(struct plumb **out, void *memory, size_t size,
                  const struct plumb_options *options) {
-    uint8_t *place = memory;
-    size_t needed = round_up(sizeof(struct plumb));
-
-    if (!memory || (uintptr_t)memory % 8 || !options->segments || !options->headers)
-        return PLUMB_ERROR_INVALID;
-    for (unsigned i = 0; i < pl_layer_count; i++)
-        needed += round_up(pl_layers[i]->state_size);
-    if (size < needed)
-        return PLUMB_ERROR_NO_MEMORY;
-    pl_zero(memory, needed);
     struct plumb *stack = memory;
+    size_t used = round_up(sizeof *stack);
+
+    if (!memory || (uintptr_t)memory % 8 || !options_fit(options))
+        return PLUMB_ERROR_INVALID;
+    if (size < used)
+        return PLUMB_ERROR_NO_MEMORY;
+    for (uint8_t *byte = memory; byte < (uint8_t *)memory + size; byte++)
+        *byte = 0;
     stack->options = *options;
-    seed_random(stack);
-    place += round_up(sizeof(struct plumb));
+    stack->random[0] = pl_keyed_hash(stack, 0, 1) | 1;
+    stack->random[1] = pl_keyed_hash(stack, 0, 2);
     for (unsigned i = 0; i < pl_layer_count; i++) {
-        stack->states[i] = place;
-        place += round_up(pl_layers[i]->state_size);
+        const struct pl_layer *layer = pl_layers[i];
+        stack->states[i] = (uint8_t *)memory + used;
+        used += round_up(layer->state_size);
+        if (size < used)
+            return PLUMB_ERROR_NO_MEMORY;
+        if (layer->create)
+            layer->create(stack, stack->states[i]);
     }
-    for (unsigned i = 0; i < pl_layer_count; i++)
-        if (pl_layers[i]->create)
-            pl_layers[i]->create(stack, stack->states[i]);
     *out = stack;
     return PLUMB_OK;
 }
@@ -149,6 +151,10 @@ uint64_t plumb_poll(struct plumb *stack, uint64_t now_us) {
 
 uint64_t plumb_now_us(const struct plumb *stack) {
     return stack->now_us;
+}
+
+uint32_t plumb_now_ms(const struct plumb *stack) {
+    return stack->now_ms;
 }
 
 void pl_drop(struct plumb *stack, enum plumb_counter counter, struct plumb_packet *packet) {

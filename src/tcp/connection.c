@@ -84,9 +84,7 @@ struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_rout
 
     if (!connection)
         return NULL;
-    pl_zero(connection, sizeof *connection);
-    connection->tcp = tcp;
-    connection->stack = tcp->stack;
+    *connection = (struct plumb_tcp){.tcp = tcp, .stack = tcp->stack};
     connection->netif = route->netif;
     connection->next_hop = route->next_hop;
     connection->local = local;

@@ -66,8 +66,7 @@ static void push_headers(struct plumb_tcp *connection, struct plumb_packet *pack
         header->checksum.be = (uint16_t)~pl_fold64(sum);
     }
     pl_ipv4_push_header(packet, PL_PROTOCOL_TCP, connection->local, connection->remote,
-                        connection->address_sum, (plumb_be16){0},
-                        (plumb_be16)PLUMB_BE16(PL_IPV4_DONT_FRAGMENT));
+                        connection->address_sum);
     connection->receive_acked = connection->receive_next;
     connection->flags &= (uint16_t)~PL_TCP_ACK_NOW;
     pl_tcp_clear_deadline(connection, PL_TCP_ACKNOWLEDGE);
@@ -82,7 +81,7 @@ static int transmit(struct plumb_tcp *connection, struct plumb_packet *packet) {
         neighbour = pl_neighbour_resolve(stack, connection->netif, connection->next_hop);
         connection->neighbour = neighbour;
     }
-    int result = neighbour ? pl_link_send(stack, neighbour, packet) : PLUMB_ERROR_NO_BUFFER;
+    int result = pl_link_send(stack, neighbour, packet);
     if (result != PLUMB_OK) {
         /* The acknowledgement did not get out either. */
         connection->flags |= PL_TCP_ACK_NOW;
@@ -199,9 +198,7 @@ void pl_tcp_reset_stranger(const struct pl_segment *segment) {
     bool ack = segment->flags & PL_TCP_ACK;
     push_headers(&stranger, packet, ack ? segment->acknowledgement : 0,
                  ack ? PL_TCP_RST : PL_TCP_RST | PL_TCP_ACK, 0);
-    struct pl_neighbour *neighbour = pl_neighbour_resolve(stack, route.netif, route.next_hop);
-    if (neighbour)
-        pl_link_send(stack, neighbour, packet);
+    pl_link_send(stack, pl_neighbour_resolve(stack, route.netif, route.next_hop), packet);
     plumb_packet_put(packet);
 }
 
