@@ -46,8 +46,6 @@ static bool send_one(struct stream *stream, uint32_t now_us) {
     if (error == PLUMB_ERROR_NO_BUFFER || error == PLUMB_ERROR_WOULD_BLOCK)
         return false;
     stream_touch(stream);
-    stream->bytes[SENDING] += d->length;
-    stream->packets[SENDING]++;
     d->next += d->gap;
     d->left -= d->left > d->length ? d->length : d->left;
     if (!last) {
@@ -57,6 +55,8 @@ static bool send_one(struct stream *stream, uint32_t now_us) {
     d->finishing = true;
     d->finals--;
     d->next += FINAL_GAP;
+    stream->bytes[SENDING] = (uint64_t)d->id * d->length; /* they were all of one length */
+    stream->packets[SENDING] = d->id;
     report_leave(stream, SENDING);
     return true;
 }
