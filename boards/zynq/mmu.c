@@ -5,7 +5,7 @@
  * What holds: RAM is cached (write-back, write-allocate) but for the section of
  * the descriptor rings; device space is Device memory; everything else, the
  * first megabyte included, is not mapped, so that a wild or null pointer traps.
- * The second-level cache (PL310) is left off: it would need maintenance by
+ * The second-level cache (PL310) is switched off at start: it would need maintenance by
  * physical line as well, and what is measured here is the first level's cost.
  */
 #include "zynq.h"

@@ -45,6 +45,7 @@ _start:
     bic r0, r0, r1
     mcr p15, 0, r0, c1, c0, 0
     isb
+    bl disable_second_level_cache
     mov r0, #0
     mcr p15, 0, r0, c7, c5, 0   /* instruction cache */
     mcr p15, 0, r0, c7, c5, 6   /* branch predictor */
@@ -91,6 +92,30 @@ _start:
 3:  bl main
 4:  wfi
     b 4b
+    .ltorg
+
+/* The PL310: emptied into RAM and switched off, if a loader left it on. */
+    .equ L2_CACHE,   0xF8F02000
+    .equ L2_CONTROL, 0x100
+    .equ L2_SYNC,    0x730
+    .equ L2_CLEAN,   0x7FC      /* by way, and invalidate */
+    .type disable_second_level_cache, %function
+disable_second_level_cache:
+    ldr r0, =L2_CACHE
+    ldr r1, [r0, #L2_CONTROL]
+    tst r1, #1
+    bxeq lr
+    mov r1, #0xFF               /* 8 ways */
+    str r1, [r0, #L2_CLEAN]
+    mov r3, #(1 << 20)          /* some milliseconds: ten times what it takes */
+1:  ldr r2, [r0, #L2_CLEAN]
+    tst r2, r1
+    subsne r3, r3, #1
+    bne 1b
+    mov r1, #0
+    str r1, [r0, #L2_SYNC]
+    str r1, [r0, #L2_CONTROL]
+    bx lr
     .ltorg
 
 /* The Cortex-A9's data cache: 4 ways of 256 sets of 32 bytes. */

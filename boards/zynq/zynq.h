@@ -18,14 +18,13 @@ enum {
     ZYNQ_TIMER_INTERRUPT = 29, /* the processor's private timer */
 };
 
-#define ZYNQ_UART0    0xE0000000U
-#define ZYNQ_GEM0     0xE000B000U
-#define ZYNQ_SLCR     0xF8000000U
-#define ZYNQ_GIC_CPU  0xF8F00100U
-#define ZYNQ_TIMER    0xF8F00200U /* global timer */
-#define ZYNQ_PRIVATE  0xF8F00600U /* private timer */
-#define ZYNQ_GIC      0xF8F01000U
-#define ZYNQ_L2_CACHE 0xF8F02000U
+#define ZYNQ_UART0   0xE0000000U
+#define ZYNQ_GEM0    0xE000B000U
+#define ZYNQ_SLCR    0xF8000000U
+#define ZYNQ_GIC_CPU 0xF8F00100U
+#define ZYNQ_TIMER   0xF8F00200U /* global timer */
+#define ZYNQ_PRIVATE 0xF8F00600U /* private timer */
+#define ZYNQ_GIC     0xF8F01000U
 
 static inline uint32_t zynq_read(uintptr_t address) {
     return *(volatile uint32_t *)address;

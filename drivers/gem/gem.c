@@ -126,9 +126,8 @@ static unsigned gem_poll(struct plumb_netif *netif, uint64_t now_us, unsigned bu
 
 static uint64_t gem_deadline(const struct plumb_netif *netif) {
     const struct plumb_gem *gem = (const void *)netif;
-    uint64_t late = gem->poll_us + TX_LATE_US;
 
-    return gem->tx_used && late < gem->link_us ? late : gem->link_us;
+    return gem->tx_used ? gem->poll_us + TX_LATE_US : gem->link_us;
 }
 
 static const struct plumb_netif_driver driver = {
@@ -168,7 +167,8 @@ int plumb_gem_create(struct plumb_gem *gem, const struct plumb_gem_config *confi
 
     if (!config_valid(config))
         return PLUMB_ERROR_INVALID;
-    *gem = (struct plumb_gem){.config = *config};
+    *gem = (struct plumb_gem){0};
+    gem->config = *config;
     gem->revision = pl_gem_read(gem, MODULE_ID);
     fill_netif(gem);
     pl_gem_disable(gem);

@@ -123,9 +123,8 @@ struct plumb_gem {
     bool rx_dropping;   /* the rest of the present frame is being thrown away */
     bool tx_queued;     /* the device has not been told yet */
     bool tx_waiting;    /* a frame was refused: completion is to wake */
-    bool mdio_pending;
-    uint64_t link_us; /* when to look at the link */
-    uint64_t poll_us; /* time of the last poll */
+    uint64_t link_us;   /* when to look at the link */
+    uint64_t poll_us;   /* time of the last poll */
     uint32_t statistics[12];
     uint32_t statistics_raw[12];
 };

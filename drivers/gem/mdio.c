@@ -111,20 +111,20 @@ static void set_link(struct plumb_gem *gem, unsigned status) {
         set_speed(gem);
 }
 
+/* Takes the answer about the link and asks again. */
+static void take_status(struct plumb_gem *gem, unsigned status) {
+    set_link(gem, status);
+    ask(gem, gem->phy, PHY_STATUS);
+}
+
 /* Twice: the link bit remembers that the link was down until it is read. */
 void pl_gem_link_start(struct plumb_gem *gem) {
     read_phy(gem, gem->phy, PHY_STATUS);
-    set_link(gem, read_phy(gem, gem->phy, PHY_STATUS));
-    gem->mdio_pending = false;
-    gem->link_us = 0;
+    take_status(gem, read_phy(gem, gem->phy, PHY_STATUS));
 }
 
 void pl_gem_link_poll(struct plumb_gem *gem, uint64_t now_us) {
     gem->link_us = now_us + LINK_PERIOD_US;
-    if (!answered(gem))
-        return;
-    if (gem->mdio_pending)
-        set_link(gem, answer(gem));
-    ask(gem, gem->phy, PHY_STATUS);
-    gem->mdio_pending = true;
+    if (answered(gem))
+        take_status(gem, answer(gem));
 }

@@ -121,10 +121,10 @@ static void take_fragment(struct plumb_gem *gem, uint32_t address, uint32_t cont
         length = gem->config.rx_buffer;
     }
     unsigned left = ended ? (control & RX_LENGTH) - before : length;
-    if (left - 1 >= length)
-        refused = PLUMB_NETIF_rx_error;
-    else if (before + left > gem->frame_limit)
+    if (before + left > gem->frame_limit)
         refused = PLUMB_NETIF_rx_too_long;
+    else if (left - 1 >= length)
+        refused = PLUMB_NETIF_rx_error;
     else
         fresh = plumb_packet_take(gem->config.rx_pool, 0);
     if (!fresh) {
@@ -140,7 +140,8 @@ static void take_fragment(struct plumb_gem *gem, uint32_t address, uint32_t cont
     }
 }
 
-/* A descriptor that is not a whole frame. Returns whether a frame ended with it. */
+/* A descriptor that is not a whole frame, or one that cannot be passed up. Returns
+ * whether a frame ended with it. */
 static RARE bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     bool ended = control & RX_END;
 
@@ -159,40 +160,23 @@ static RARE bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t con
     return ended;
 }
 
-/* A frame of impossible length, or without a replacement for its buffer. */
-static RARE void refuse(struct plumb_gem *gem, unsigned length) {
-    enum plumb_netif_counter counter = PLUMB_NETIF_rx_no_buffer;
-
-    if (length > gem->frame_limit)
-        counter = PLUMB_NETIF_rx_too_long;
-    else if (!length || length > gem->rx_first)
-        counter = PLUMB_NETIF_rx_error;
-    recycle(gem);
-    plumb_netif_count(&gem->netif, counter);
-}
-
-/* A frame in one buffer: nearly all are. */
-static inline void take_whole(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+/* A frame in one buffer: nearly all are. Returns false when it cannot be passed up
+ * like this. */
+static inline bool take_whole(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     unsigned length = control & RX_LENGTH;
-    struct plumb_packet *fresh = NULL, *packet;
+    struct plumb_packet *fresh, *packet;
 
-    if (length - 1 < gem->rx_whole)
-        fresh = plumb_packet_take(gem->config.rx_pool, 0);
-    if (!fresh) {
-        refuse(gem, length);
-        return;
-    }
+    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) || gem->rx_head ||
+        length - 1 >= gem->rx_whole)
+        return false;
+    fresh = plumb_packet_take(gem->config.rx_pool, 0);
+    if (!fresh)
+        return false;
+    gem->rx_dropping = false;
     packet = exchange(gem, address, fresh, length + gem->rx_pad);
     packet->data = packet->owner.memory + gem->rx_pad;
     packet->length = packet->total = (uint16_t)length;
     pass_up(gem, packet, control);
-}
-
-static inline bool take_next(struct plumb_gem *gem, uint32_t address, uint32_t control) {
-    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) || gem->rx_head)
-        return take_part(gem, address, control);
-    gem->rx_dropping = false;
-    take_whole(gem, address, control);
     return true;
 }
 
@@ -249,7 +233,8 @@ unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
         uint32_t address = descriptor->address;
         if (address & RX_USED) {
             gem_read_barrier();
-            done += take_next(gem, address, descriptor->control);
+            uint32_t control = descriptor->control;
+            done += take_whole(gem, address, control) || take_part(gem, address, control);
         } else if (!look_again(gem, &restarted)) {
             break;
         }
