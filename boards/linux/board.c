@@ -10,10 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
-uint64_t board_now_us(void) {
+static uint64_t monotonic_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+uint64_t board_now_us(void) {
+    static uint64_t start;
+    if (!start)
+        start = monotonic_us();
+    return monotonic_us() - start;
 }
 
 void board_write(const char *bytes, unsigned length) {
