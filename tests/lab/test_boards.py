@@ -37,7 +37,8 @@ def test_a_board_that_hangs_is_given_up_with_its_place():
     setup = Setup(build.firmware("zynq", "fault_hang"), network)
     with Board(KINDS["zynq"], setup) as board:
         board.wait_ready()
-        client = iperf.start(network, ["-n", "1M"])
+        # More than the buffers between here and the board hold.
+        client = iperf.start(network, ["-n", "256M"])
         with pytest.raises(BoardError) as caught:
             board.follow(client, 3, "iperf")
         assert client.returncode is not None
