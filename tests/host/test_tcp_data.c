@@ -251,6 +251,8 @@ static void receive_window_closes_and_opens(void **state) {
     plumb_tcp_consume(user.connection, 100);
     world_run(world, 500 * MILLISECOND);
     peer_expect_nothing(&peer);
+    peer_send_at(&peer, peer.sequence, peer.acknowledgement, TCP_ACK, bytes, 1);
+    expect_equal(peer_expect(&peer, TCP_ACK)->window, 0);
     plumb_tcp_consume(user.connection, 40000);
     world_settle(world);
     expect(peer_expect(&peer, TCP_ACK)->window >= 40000);
