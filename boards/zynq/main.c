@@ -36,8 +36,8 @@ enum {
 #define PACKETS  __attribute__((section(".packets"), aligned(PLUMB_DMA_LINE)))
 #define UNCACHED __attribute__((section(".uncached"), aligned(PLUMB_DMA_LINE)))
 
-static PACKETS uint8_t receive_memory[RX_BUFFERS * RX_BUFFER];
-static PACKETS uint8_t receive_guard[PLUMB_DMA_LINE];
+/* And a guard: see plumb_gem_config.rx_pool. */
+static PACKETS uint8_t receive_memory[RX_BUFFERS * RX_BUFFER + PLUMB_DMA_LINE];
 static PACKETS uint8_t segment_memory[SEGMENT_PACKETS * SEGMENT_BYTES];
 static PACKETS uint8_t header_memory[HEADER_PACKETS * HEADER_BYTES];
 static PACKETS struct plumb_packet receive_packets[RX_BUFFERS];
@@ -145,7 +145,6 @@ int main(void) {
     struct zynq_parameters parameters;
     struct plumb_ethernet_address ethernet = find_ethernet();
 
-    (void)receive_guard;
     console_start();
     exceptions_check_alignment();
     clock_start();
