@@ -130,7 +130,6 @@ struct iperf {
     struct plumb_udp *socket;
     struct plumb_timer look, pace;
     bool draining;      /* TCP: a stream's last byte is under way */
-    bool hurried;       /* UDP: something could be sent as soon as there is room */
     uint32_t second_us; /* UDP: when `seconds` of the client's clock began */
     uint32_t seconds;
     unsigned ended, told; /* streams refused or expired; of which the console knows */
@@ -179,7 +178,6 @@ uint32_t arrival_lost(const struct arrival *arrival);
 void udp_set_clock(struct iperf *iperf, uint32_t seconds, uint32_t microseconds);
 void udp_send_start(struct stream *stream, uint32_t length);
 plumb_udp_handler udp_answered;
-bool udp_poll(struct iperf *iperf);
 
 /* obey.c: a stream that has joined receiving and whose request is known; datagrams
  * it sends are of the length given, or as the request says. */

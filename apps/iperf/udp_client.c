@@ -3,15 +3,15 @@
  * Sending datagrams: to the client that asked (-R, --full-duplex), or to its own
  * server (-d, -r).
  *
- * With a rate, a timer of one millisecond sends what has fallen due; without
- * one, or when the ring was full, the next turn of the loop tries again. The
- * last datagram carries a negative id and is sent a few times, until an answer
- * comes or the number is used up; the transfer ends with the first.
+ * A timer of one millisecond sends what has fallen due, or without a rate what
+ * the ring takes, up to a burst. The last datagram carries a negative id and is
+ * sent a few times, until an answer comes or the number is used up; the transfer
+ * ends with the first.
  */
 #include "iperf.h"
 
 enum {
-    BURST = 16, /* datagrams in one go, then the stack is polled */
+    BURST = 64, /* datagrams in one go, then the stack is polled; about 370 Mbit/s */
     FINALS = 5,
     UNIT = 64, /* of pacing: this part of a microsecond */
     FINAL_GAP = 20000 * UNIT,
@@ -42,8 +42,7 @@ static bool send_one(struct stream *stream, uint32_t now_us) {
     struct departure *d = &stream->departure;
     bool last = d->finishing || departure_over(d);
     write_head(stream->iperf, last ? 0 - d->id : d->id, now_us);
-    int error = plumb_udp_send(stream->socket, stream->peer, stream->iperf->words, d->length);
-    if (error == PLUMB_ERROR_NO_BUFFER || error == PLUMB_ERROR_WOULD_BLOCK)
+    if (plumb_udp_send(stream->socket, stream->peer, stream->iperf->words, d->length))
         return false;
     stream_touch(stream);
     d->next += d->gap;
@@ -74,33 +73,20 @@ static void send_due(struct stream *stream, uint32_t now_us) {
         d->next = now;
     for (unsigned i = 0; i < BURST && late(d, now) >= 0 && d->finals; i++)
         if (!send_one(stream, now_us))
-            break;
+            return;
     if (!d->finals && stream->owns_socket)
         stream_end(stream);
-    else if (d->finals && late(d, now) >= 0)
-        stream->iperf->hurried = true;
 }
 
 static void pace(struct plumb *stack, struct plumb_timer *timer) {
     struct iperf *iperf = (void *)((char *)timer - offsetof(struct iperf, pace));
     uint32_t now = (uint32_t)board_now_us();
-    bool more = false;
-    iperf->hurried = false;
     for (struct stream *s = iperf->streams; s < iperf->streams + IPERF_STREAMS; s++) {
         if (!s->used || !s->departure.finals)
             continue;
-        more = true;
         send_due(s, now);
-    }
-    if (more && !iperf->hurried)
         plumb_timer_start(stack, timer, 1, pace);
-}
-
-bool udp_poll(struct iperf *iperf) {
-    if (!iperf->hurried)
-        return false;
-    pace(iperf->stack, &iperf->pace);
-    return true;
+    }
 }
 
 /* Between datagrams: at most a second. */
