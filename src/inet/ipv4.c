@@ -147,23 +147,18 @@ bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 des
 
 void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
                          plumb_ipv4 destination, uint32_t address_sum) {
-    struct pl_ipv4_header *header = pl_packet_push(packet, PL_IPV4_HEADER);
-    const plumb_be16 total = plumb_put16(packet->total);
-    const plumb_be16 fragment = PLUMB_BE16(PL_IPV4_DONT_FRAGMENT);
-    const uint16_t version_service = PLUMB_SWAP16(0x4500);
-    const uint16_t life_protocol = PLUMB_SWAP16((uint16_t)(CONFIG_PLUMB_IPV4_TTL << 8 | protocol));
+    pl_header_word *word = pl_packet_push(packet, PL_IPV4_HEADER);
+    const uint32_t version_length = plumb_put32(0x45000000 | packet->total).be;
+    const uint32_t fragment = plumb_put32(PL_IPV4_DONT_FRAGMENT).be;
+    const uint32_t protocol_word =
+        plumb_put32((uint32_t)CONFIG_PLUMB_IPV4_TTL << 24 | (uint32_t)protocol << 16).be;
+    const uint64_t sum = (uint64_t)version_length + fragment + protocol_word + address_sum;
 
-    header->version_length = 0x45;
-    header->service = 0;
-    header->total_length = total;
-    header->identification.be = 0;
-    header->fragment = fragment;
-    header->time_to_live = CONFIG_PLUMB_IPV4_TTL;
-    header->protocol = protocol;
-    header->checksum.be =
-        (uint16_t)~pl_fold(address_sum + version_service + total.be + fragment.be + life_protocol);
-    header->source = pl_net32_put(source);
-    header->destination = pl_net32_put(destination);
+    word[0].be = version_length;
+    word[1].be = fragment;
+    word[2].be = protocol_word | pl_second_half((uint16_t)~pl_fold64(sum));
+    word[3].be = source.be;
+    word[4].be = destination.be;
 }
 
 uint32_t pl_ipv4_address_sum(plumb_ipv4 a, plumb_ipv4 b) {

@@ -69,9 +69,9 @@ static void send_arp(struct plumb_netif *netif, unsigned operation,
     arp->hardware_length = 6;
     arp->protocol_length = 4;
     arp->operation = plumb_put16((uint16_t)operation);
-    arp->sender_hardware = netif->address;
+    plumb_ethernet_copy(&arp->sender_hardware, &netif->address);
     arp->sender = plumb_to_half(netif->ipv4);
-    arp->target_hardware = *target_hardware;
+    plumb_ethernet_copy(&arp->target_hardware, target_hardware);
     arp->target = plumb_to_half(target);
     pl_ethernet_output(netif, to, type_arp, packet);
     plumb_packet_put(packet);
@@ -193,7 +193,7 @@ static void confirm(struct plumb *stack, struct pl_neighbour *neighbour,
                     const struct plumb_ethernet_address *hardware, bool reachable) {
     struct plumb_packet *waiting = neighbour->waiting;
 
-    neighbour->hardware = *hardware;
+    plumb_ethernet_copy(&neighbour->hardware, hardware);
     neighbour->state = reachable ? PL_NEIGHBOUR_REACHABLE : PL_NEIGHBOUR_STALE;
     neighbour->changed_ms = stack->now_ms;
     neighbour->asked = 0;

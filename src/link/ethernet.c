@@ -87,12 +87,8 @@ int pl_ethernet_output(struct plumb_netif *netif, const struct plumb_ethernet_ad
                        plumb_be16 type, struct plumb_packet *packet) {
     struct pl_ethernet_header *header = pl_packet_push(packet, PL_ETHERNET_HEADER);
 
-    header->destination.half[0] = to->half[0];
-    header->destination.half[1] = to->half[1];
-    header->destination.half[2] = to->half[2];
-    header->source.half[0] = netif->address.half[0];
-    header->source.half[1] = netif->address.half[1];
-    header->source.half[2] = netif->address.half[2];
+    plumb_ethernet_copy(&header->destination, to);
+    plumb_ethernet_copy(&header->source, &netif->address);
     header->type.be = type.be;
     int result = netif->driver->transmit(netif, packet);
     if (result == PLUMB_OK && netif->observer)

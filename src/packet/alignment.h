@@ -17,9 +17,17 @@
 
 #ifdef CONFIG_PLUMB_NETWORK_HEADER_ALIGNED
 typedef plumb_be32 pl_net32;
+#define PL_HEADER_WORD may_alias
 #else
 typedef plumb_be32_half pl_net32;
+#define PL_HEADER_WORD may_alias, packed, aligned(2)
 #endif
+
+/* Headers are written by whole words, which takes fewer stores than fields; the
+ * type may alias the structures that read them back. */
+typedef struct __attribute__((PL_HEADER_WORD)) {
+    uint32_t be;
+} pl_header_word;
 
 static inline plumb_be32 pl_net32_get(pl_net32 field) {
     plumb_be32 value = {field.be};
@@ -29,6 +37,23 @@ static inline plumb_be32 pl_net32_get(pl_net32 field) {
 static inline pl_net32 pl_net32_put(plumb_be32 value) {
     pl_net32 field = {value.be};
     return field;
+}
+
+/* A halfword, as it lies in memory, as the first or second half of a word. */
+static inline uint32_t pl_first_half(uint32_t halfword) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return halfword << 16;
+#else
+    return halfword;
+#endif
+}
+
+static inline uint32_t pl_second_half(uint32_t halfword) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return halfword;
+#else
+    return halfword << 16;
+#endif
 }
 
 /* May an interface whose frames land like this be attached to this build? */

@@ -99,7 +99,7 @@ static void fill_fixed(const struct plumb_dhcp *dhcp, struct message *message) {
         message->client = dhcp->netif->ipv4;
     else
         message->flags = plumb_put16(0x8000); /* answer by broadcast */
-    message->hardware = dhcp->netif->address;
+    plumb_ethernet_copy(&message->hardware, &dhcp->netif->address);
     message->cookie = plumb_put32(COOKIE);
 }
 
@@ -147,7 +147,7 @@ static void tell(struct plumb_dhcp *dhcp) {
 /* Sends again after 1, 2, 4 ... 64 s, give or take half a second. */
 static void wait_backed_off(struct plumb_dhcp *dhcp) {
     unsigned shift = dhcp->tries < 6 ? dhcp->tries : 6;
-    uint32_t delay_ms = (1000U << shift) - 500 + plumb_random(dhcp->stack) % 1000;
+    uint32_t delay_ms = (1000U << shift) - 512 + (plumb_random(dhcp->stack) & 1023);
 
     dhcp->tries++;
     plumb_timer_start(dhcp->stack, &dhcp->timer, delay_ms, on_timer);
@@ -260,6 +260,7 @@ static bool parse(const struct plumb_dhcp *dhcp, const struct message *message, 
     const uint8_t *option = message->options, *end = (const uint8_t *)message + length;
 
     if (length < offsetof(struct message, options) || message->operation != 2 ||
+        message->hardware_type != 1 || message->hardware_length != 6 ||
         plumb_get32(message->transaction) != dhcp->transaction ||
         plumb_get32(message->cookie) != COOKIE || message->hardware.half[0] != own->half[0] ||
         message->hardware.half[1] != own->half[1] || message->hardware.half[2] != own->half[2])

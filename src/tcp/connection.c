@@ -304,7 +304,7 @@ void plumb_tcp_close(struct plumb_tcp *connection) {
     }
     connection->flags &= (uint16_t)~PL_TCP_USER;
     connection->handler = NULL;
-    connection->posted = NULL;
+    connection->post = NULL;
     if (connection->state == PLUMB_TCP_STATE_FIN_WAIT_2)
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
     plumb_tcp_shutdown(connection);
@@ -315,7 +315,7 @@ void plumb_tcp_abort(struct plumb_tcp *connection) {
 
     connection->flags &= (uint16_t)~PL_TCP_USER;
     connection->handler = NULL;
-    connection->posted = NULL;
+    connection->post = NULL;
     if (connection->state == PLUMB_TCP_STATE_CLOSED ||
         connection->state == PLUMB_TCP_STATE_TIME_WAIT) {
         pl_tcp_drop_received(connection);
@@ -346,6 +346,7 @@ int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option opt
         break;
     case PLUMB_TCP_KEEPALIVE:
         connection->keepalive_ms = value;
+        connection->keepalive = value ? pl_tcp_keepalive : NULL;
         if (value)
             pl_tcp_set_deadline(connection, PL_TCP_IDLE, value);
         break;

@@ -32,8 +32,9 @@ static bool checksum_passes(struct plumb_tcp *connection, struct pl_segment *seg
 
     if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
         return true;
-    if (connection && connection->posted &&
-        pl_tcp_copy_to_posted(connection, segment->sequence, packet, header_length, &payload_sum)) {
+    if (connection && connection->post &&
+        connection->post->copy(connection, segment->sequence, packet, header_length,
+                               &payload_sum)) {
         segment->delivered = true;
         return pl_fold(pseudo + pl_sum(packet->data, header_length) + payload_sum) == 0xffff;
     }

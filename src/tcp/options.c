@@ -53,20 +53,15 @@ static uint8_t scale_for(uint32_t limit) {
     return scale;
 }
 
-unsigned pl_tcp_build_options(const struct plumb_tcp *connection, uint8_t *to) {
-    uint16_t mss = interface_mss(connection);
+unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word *to) {
     bool answering = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED;
 
-    to[0] = KIND_MSS;
-    to[1] = 4;
-    to[2] = (uint8_t)(mss >> 8);
-    to[3] = (uint8_t)mss;
+    to[0].be = plumb_put32(KIND_MSS << 24 | 4 << 16 | (uint32_t)interface_mss(connection)).be;
     if (answering && !(connection->flags & PL_TCP_SCALING))
         return 4;
-    to[4] = KIND_NOP;
-    to[5] = KIND_SCALE;
-    to[6] = 3;
-    to[7] = scale_for(connection->receive_limit);
+    to[1].be = plumb_put32(KIND_NOP << 24 | KIND_SCALE << 16 | 3 << 8 |
+                           (uint32_t)scale_for(connection->receive_limit))
+                   .be;
     return 8;
 }
 

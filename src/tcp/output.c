@@ -33,37 +33,34 @@ static uint16_t window_field(struct plumb_tcp *connection, uint8_t flags) {
  * the sum `payload_sum`, and clears what the acknowledgement in it settles. */
 static void push_headers(struct plumb_tcp *connection, struct plumb_packet *packet,
                          uint32_t sequence, uint8_t flags, uint32_t payload_sum) {
-    struct pl_tcp_header *header = pl_packet_push(packet, PL_TCP_HEADER);
-    const uint32_t ports = connection->ports << 16 | connection->ports >> 16;
-    unsigned options = 0;
+    pl_header_word *word = pl_packet_push(packet, PL_TCP_HEADER);
+    uint32_t offset = PL_TCP_HEADER;
 
     if (flags & PL_TCP_SYN) {
-        options = pl_tcp_build_options(connection, (uint8_t *)(header + 1));
-        packet->length = packet->total = (uint16_t)(PL_TCP_HEADER + options);
-        payload_sum = pl_sum(header + 1, options);
+        unsigned options = pl_tcp_build_options(connection, word + 5);
+        offset += options;
+        packet->length = packet->total = (uint16_t)offset;
+        payload_sum = pl_sum(word + 5, options);
     }
-    const plumb_be32 acknowledgement =
-        plumb_put32(flags & PL_TCP_ACK ? connection->receive_next : 0);
-    const plumb_be32 sequence_field = plumb_put32(sequence);
-    const plumb_be16 window = plumb_put16(window_field(connection, flags));
-    const uint8_t offset = (uint8_t)((PL_TCP_HEADER + options) << 2);
+    const uint32_t ports = connection->ports << 16 | connection->ports >> 16;
+    const uint32_t sequence_word = plumb_put32(sequence).be;
+    const uint32_t acknowledgement =
+        plumb_put32(flags & PL_TCP_ACK ? connection->receive_next : 0).be;
+    const uint32_t flags_window =
+        plumb_put32(offset << 26 | (uint32_t)flags << 16 | window_field(connection, flags)).be;
 
-    header->ports = pl_net32_put((plumb_be32){ports});
-    header->sequence = pl_net32_put(sequence_field);
-    header->acknowledgement = pl_net32_put(acknowledgement);
-    header->offset = offset;
-    header->flags = flags;
-    header->window = window;
-    header->urgent.be = 0;
+    word[0].be = ports;
+    word[1].be = sequence_word;
+    word[2].be = acknowledgement;
+    word[3].be = flags_window;
+    word[4].be = 0;
     if (connection->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM) {
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
-        header->checksum.be = 0;
     } else {
-        uint64_t sum = (uint64_t)payload_sum + connection->address_sum + ports + sequence_field.be +
-                       acknowledgement.be + window.be +
-                       PLUMB_SWAP16((uint16_t)(offset << 8 | flags)) +
-                       PLUMB_SWAP16(PL_PROTOCOL_TCP) + PLUMB_SWAP16(packet->total);
-        header->checksum.be = (uint16_t)~pl_fold64(sum);
+        uint64_t sum = (uint64_t)ports + sequence_word + acknowledgement + flags_window +
+                       pl_pseudo_sum(connection->address_sum, PL_PROTOCOL_TCP, packet->total) +
+                       payload_sum;
+        word[4].be = pl_first_half((uint16_t)~pl_fold64(sum));
     }
     pl_ipv4_push_header(packet, PL_PROTOCOL_TCP, connection->local, connection->remote,
                         connection->address_sum);

@@ -35,16 +35,6 @@ static void pend_window_update(struct plumb_tcp *connection) {
 
 /* ---- in order ---- */
 
-/* Copies into posted memory what fits; the rest stays in the packet. */
-static void fill_posted(struct plumb_tcp *connection, struct plumb_packet *packet) {
-    uint32_t room = connection->posted_length - connection->posted_filled;
-    size_t copied =
-        plumb_packet_copy_out(packet, 0, connection->posted + connection->posted_filled, room);
-
-    connection->posted_filled += (uint32_t)copied;
-    plumb_packet_trim_front(packet, copied);
-}
-
 /* Copies a small packet behind the last one queued, when it has room. */
 static bool merge_small(struct plumb_tcp *connection, const struct plumb_packet *packet) {
     struct plumb_packet *last = connection->receive_last;
@@ -64,8 +54,8 @@ static bool merge_small(struct plumb_tcp *connection, const struct plumb_packet 
 static void append(struct plumb_tcp *connection, struct plumb_packet *packet) {
     connection->receive_next += packet->total;
     pl_tcp_tell(connection, PLUMB_TCP_READABLE);
-    if (connection->posted && !connection->receive_first)
-        fill_posted(connection, packet);
+    if (connection->post && !connection->receive_first)
+        connection->post->fill(connection, packet);
     connection->receive_queued += packet->total;
     if (packet->total == 0 || merge_small(connection, packet)) {
         plumb_packet_put(packet);
@@ -261,30 +251,13 @@ void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segmen
         take_out_of_order(connection, segment);
 }
 
-bool pl_tcp_copy_to_posted(struct plumb_tcp *connection, uint32_t sequence,
-                           const struct plumb_packet *packet, unsigned header_length,
-                           uint32_t *sum) {
-    uint32_t length = packet->total - header_length;
-    uint32_t room = connection->posted_length - connection->posted_filled;
-
-    if (!connection->posted || connection->receive_first || connection->reordered ||
-        connection->flags & PL_TCP_FIN_RECEIVED || sequence != connection->receive_next)
-        return false;
-    if (length == 0 || length > room ||
-        length > connection->receive_edge - connection->receive_next)
-        return false;
-    *sum =
-        pl_packet_copy_sum(packet, header_length, connection->posted + connection->posted_filled);
-    return true;
-}
-
 void pl_tcp_drop_received(struct plumb_tcp *connection) {
     pl_queue_put(connection->receive_first);
     pl_queue_put(connection->reordered);
     connection->receive_first = connection->receive_last = connection->reordered = NULL;
     connection->receive_queued = 0;
     connection->reordered_count = 0;
-    connection->posted = NULL;
+    connection->post = NULL;
 }
 
 /* ---- the user's side ---- */
@@ -328,8 +301,7 @@ void plumb_tcp_consume(struct plumb_tcp *connection, size_t length) {
     pend_window_update(connection);
 }
 
-/* Copies from the front of the queue without consuming; returns how much. */
-static size_t copy_queued(const struct plumb_tcp *connection, void *to, size_t length) {
+size_t pl_tcp_copy_queued(const struct plumb_tcp *connection, void *to, size_t length) {
     uint8_t *out = to;
     size_t done = 0;
 
@@ -340,7 +312,7 @@ static size_t copy_queued(const struct plumb_tcp *connection, void *to, size_t l
 }
 
 int plumb_tcp_read(struct plumb_tcp *connection, void *to, size_t length) {
-    size_t done = copy_queued(connection, to, length < INT32_MAX ? length : INT32_MAX);
+    size_t done = pl_tcp_copy_queued(connection, to, length < INT32_MAX ? length : INT32_MAX);
 
     if (done)
         plumb_tcp_consume(connection, done);
@@ -348,18 +320,4 @@ int plumb_tcp_read(struct plumb_tcp *connection, void *to, size_t length) {
                         connection->state == PLUMB_TCP_STATE_CLOSED))
         return PLUMB_ERROR_CLOSED;
     return (int)done;
-}
-
-void plumb_tcp_post(struct plumb_tcp *connection, void *to, size_t length) {
-    connection->posted = length ? to : NULL;
-    connection->posted_length = (uint32_t)length;
-    connection->posted_filled = 0;
-    if (length && connection->receive_first) {
-        connection->posted_filled = (uint32_t)copy_queued(connection, to, length);
-        plumb_tcp_consume(connection, connection->posted_filled);
-    }
-}
-
-size_t plumb_tcp_posted(const struct plumb_tcp *connection) {
-    return connection->posted_filled;
 }

@@ -160,6 +160,7 @@ struct plumb_tcp {
     struct plumb_packet *receive_first, *receive_last;
     struct plumb_packet *reordered;
     uint16_t reordered_count;
+    const struct pl_tcp_post *post; /* null: no memory is posted */
     uint8_t *posted;
     uint32_t posted_length;
     uint32_t posted_filled;
@@ -179,6 +180,7 @@ struct plumb_tcp {
     uint32_t heard_ms;     /* when anything valid last arrived */
     uint32_t user_timeout_ms;
     uint32_t keepalive_ms;
+    void (*keepalive)(struct plumb_tcp *connection); /* null unless it was asked for */
     uint32_t deadline_ms[PL_TCP_DEADLINES];
     struct plumb_timer timer;
 
@@ -290,7 +292,7 @@ struct pl_tcp_options {
 void pl_tcp_parse_options(const struct pl_segment *segment, struct pl_tcp_options *options);
 
 /* Writes the options of a SYN and returns their length, a multiple of 4 up to 8. */
-unsigned pl_tcp_build_options(const struct plumb_tcp *connection, uint8_t *to);
+unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word *to);
 
 /* Takes over what a SYN offered. */
 void pl_tcp_apply_options(struct plumb_tcp *connection, const struct pl_tcp_options *options);
@@ -309,14 +311,24 @@ uint32_t pl_tcp_receive_window(struct plumb_tcp *connection);
 /* Queues the payload and FIN of an acceptable segment, in order or not. */
 void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segment);
 
-/* When the payload is the next in order and fits posted memory, copies it there
- * and returns true with its sum. The bytes count only once the segment is taken. */
-bool pl_tcp_copy_to_posted(struct plumb_tcp *connection, uint32_t sequence,
-                           const struct plumb_packet *packet, unsigned header_length,
-                           uint32_t *sum);
+/* Copies from the front of the queue without consuming; returns how much. */
+size_t pl_tcp_copy_queued(const struct plumb_tcp *connection, void *to, size_t length);
 
 /* Drops everything received and not consumed. */
 void pl_tcp_drop_received(struct plumb_tcp *connection);
+
+/* ---- post.c ---- */
+
+/* What posted memory needs of the receive path, reached through the connection so
+ * that a firmware which never posts does not carry it. */
+struct pl_tcp_post {
+    /* When the payload is the next in order and fits, copies it and returns true
+     * with its sum. The bytes count only once the segment is taken. */
+    bool (*copy)(struct plumb_tcp *connection, uint32_t sequence, const struct plumb_packet *packet,
+                 unsigned header_length, uint32_t *sum);
+    /* Copies what fits; the rest stays in the packet. */
+    void (*fill)(struct plumb_tcp *connection, struct plumb_packet *packet);
+};
 
 /* ---- send.c ---- */
 
@@ -342,7 +354,8 @@ void pl_tcp_rewind(struct plumb_tcp *connection);
 
 void pl_tcp_send_syn(struct plumb_tcp *connection);
 void pl_tcp_send_ack(struct plumb_tcp *connection);
-void pl_tcp_send_probe(struct plumb_tcp *connection); /* keepalive: one byte back */
+/* An ACK of one byte back, which the peer answers (RFC 9293 section 3.8.4). */
+void pl_tcp_send_probe(struct plumb_tcp *connection);
 void pl_tcp_send_reset(struct plumb_tcp *connection);
 
 /* An ACK that must not be provoked too often (RFC 5961 section 7, RFC 9293
@@ -351,6 +364,11 @@ void pl_tcp_challenge(struct plumb_tcp *connection);
 
 /* Answers a segment that belongs to no connection (RFC 9293 section 3.10.7.1). */
 void pl_tcp_reset_stranger(const struct pl_segment *segment);
+
+/* ---- keepalive.c ---- */
+
+/* The connection has been idle up to its PL_TCP_IDLE deadline. */
+void pl_tcp_keepalive(struct plumb_tcp *connection);
 
 /* ---- timers.c ---- */
 

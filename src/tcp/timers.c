@@ -4,8 +4,7 @@
  */
 #include "tcp/tcp.h"
 
-#define LARGEST_RTO_MS        60000
-#define KEEPALIVE_INTERVAL_MS 75000U
+#define LARGEST_RTO_MS 60000
 /* How long a connection that no user has may go without progress. */
 #define ORPHAN_MS 120000
 
@@ -118,25 +117,12 @@ static void retransmit(struct plumb_tcp *connection) {
 /* TIME_WAIT and abandoned connections end; others are asked for a sign of life. */
 static void idle(struct plumb_tcp *connection) {
     bool orphan = !(connection->flags & (PL_TCP_USER | PL_TCP_ACCEPT));
-    uint32_t idle_ms = connection->stack->now_ms - connection->heard_ms;
-    uint32_t keepalive_ms = connection->keepalive_ms;
-    uint32_t interval_ms =
-        keepalive_ms < KEEPALIVE_INTERVAL_MS ? keepalive_ms : KEEPALIVE_INTERVAL_MS;
 
     if (connection->state == PLUMB_TCP_STATE_TIME_WAIT ||
-        (orphan && connection->state == PLUMB_TCP_STATE_FIN_WAIT_2)) {
+        (orphan && connection->state == PLUMB_TCP_STATE_FIN_WAIT_2))
         pl_tcp_end(connection, PLUMB_OK);
-    } else if (keepalive_ms == 0) {
-        return;
-    } else if (idle_ms < keepalive_ms) {
-        pl_tcp_set_deadline(connection, PL_TCP_IDLE, keepalive_ms - idle_ms);
-    } else if (idle_ms - keepalive_ms >= CONFIG_PLUMB_TCP_KEEPALIVE_PROBES * interval_ms) {
-        pl_tcp_end(connection, PLUMB_ERROR_TIMED_OUT);
-    } else {
-        pl_count(connection->stack, PLUMB_COUNTER_tcp_keepalive);
-        pl_tcp_send_probe(connection);
-        pl_tcp_set_deadline(connection, PL_TCP_IDLE, interval_ms);
-    }
+    else if (connection->keepalive)
+        connection->keepalive(connection);
 }
 
 static void run(struct plumb_tcp *connection, enum pl_tcp_deadline which) {
