@@ -200,11 +200,10 @@ int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
 
 int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const void *payload,
                    size_t length) {
-    if (length > socket->stack->options.segments->capacity - (size_t)PL_HEADROOM)
-        return PLUMB_ERROR_TOO_LONG;
     struct plumb_packet *packet = plumb_udp_take(socket, length);
+
     if (!packet)
-        return PLUMB_ERROR_NO_BUFFER;
+        return socket->stack->options.segments->free ? PLUMB_ERROR_TOO_LONG : PLUMB_ERROR_NO_BUFFER;
     pl_copy(packet->data, payload, length);
     return plumb_udp_send_packet(socket, to, packet);
 }

@@ -338,13 +338,6 @@ static void tick(struct plumb *stack, struct plumb_timer *timer) {
         plumb_timer_start(stack, timer, TICK_MS, tick);
 }
 
-static void destroy(struct plumb *stack, void *state) {
-    struct link_state *own = state;
-
-    for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++)
-        free_neighbour(stack, &own->neighbours[i]);
-}
-
 static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
                         plumb_ipv4 old) {
     struct link_state *own = state;
@@ -359,6 +352,5 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
 
 const struct pl_layer pl_link_layer = {
     .state_size = sizeof(struct link_state),
-    .destroy = destroy,
     .readdressed = readdressed,
 };

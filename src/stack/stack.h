@@ -24,7 +24,7 @@
 struct pl_layer {
     uint16_t state_size; /* bytes of its state, zeroed at creation */
     void (*create)(struct plumb *stack, void *state);
-    /* Puts every packet it holds. */
+    /* Puts every packet it holds that losing the interfaces does not free. Or null. */
     void (*destroy)(struct plumb *stack, void *state);
     /* After the frames of a poll, or after a call by the user: events for the
      * user, acknowledgements and sends. Or null. */

@@ -97,16 +97,6 @@ static void establish(struct plumb_tcp *connection, const struct pl_segment *seg
     pl_tcp_pend(connection);
 }
 
-static void synchronise(struct plumb_tcp *connection, const struct pl_segment *segment) {
-    struct pl_tcp_options options;
-
-    connection->receive_next = connection->receive_edge = connection->receive_acked =
-        segment->sequence + 1;
-    pl_tcp_parse_options(segment, &options);
-    pl_tcp_apply_options(connection, &options);
-    connection->flags |= PL_TCP_ACK_NOW;
-}
-
 static void input_syn_sent(struct plumb_tcp *connection, struct pl_segment *segment) {
     bool ack = segment->flags & PL_TCP_ACK;
 
@@ -123,15 +113,15 @@ static void input_syn_sent(struct plumb_tcp *connection, struct pl_segment *segm
     } else if (!(segment->flags & PL_TCP_SYN) || segment->flags & PL_TCP_FIN) {
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_flags);
     } else if (ack) {
-        synchronise(connection, segment);
+        pl_tcp_synchronise(connection, segment);
         establish(connection, segment);
+        connection->flags |= PL_TCP_ACK_NOW;
         pl_tcp_tell(connection, PLUMB_TCP_CONNECTED);
         pl_tcp_done(segment);
     } else {
         /* Both sides open at once (RFC 9293 section 3.5, figure 7). */
-        synchronise(connection, segment);
         connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
-        connection->send_window = segment->window;
+        pl_tcp_synchronise(connection, segment);
         pl_tcp_send_syn(connection);
         pl_tcp_done(segment);
     }

@@ -108,7 +108,6 @@ void pl_tcp_passive_open(struct pl_segment *segment) {
     plumb_be32 ports = pl_net32_get(segment->header->ports);
     struct plumb_tcp_listener *listener = find_listener(tcp, local, (uint16_t)plumb_get32(ports));
     struct pl_route route;
-    struct pl_tcp_options options;
 
     if (!listener) {
         pl_tcp_reset_stranger(segment);
@@ -129,11 +128,7 @@ void pl_tcp_passive_open(struct pl_segment *segment) {
     listener->half_open++;
     connection->listener = listener;
     connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
-    connection->receive_next = connection->receive_edge = connection->receive_acked =
-        segment->sequence + 1;
-    pl_tcp_parse_options(segment, &options);
-    pl_tcp_apply_options(connection, &options);
-    connection->send_window = segment->window;
+    pl_tcp_synchronise(connection, segment);
     pl_tcp_send_syn(connection);
     pl_tcp_done(segment);
 }

@@ -12,7 +12,13 @@ enum { KIND_END = 0, KIND_NOP = 1, KIND_MSS = 2, KIND_SCALE = 3 };
 #define SMALLEST_MSS  48
 #define LARGEST_SCALE 14
 
-static void take_option(const uint8_t *option, unsigned length, struct pl_tcp_options *options) {
+struct options {
+    uint16_t mss;  /* clamped; the default when not given */
+    uint8_t scale; /* clamped */
+    bool has_scale;
+};
+
+static void take_option(const uint8_t *option, unsigned length, struct options *options) {
     if (option[0] == KIND_MSS && length == 4) {
         options->mss = (uint16_t)(option[2] << 8 | option[3]);
         if (options->mss < SMALLEST_MSS)
@@ -23,11 +29,11 @@ static void take_option(const uint8_t *option, unsigned length, struct pl_tcp_op
     }
 }
 
-void pl_tcp_parse_options(const struct pl_segment *segment, struct pl_tcp_options *options) {
+static void parse(const struct pl_segment *segment, struct options *options) {
     const uint8_t *option = (const uint8_t *)(segment->header + 1);
     unsigned left = segment->options_length;
 
-    *options = (struct pl_tcp_options){.mss = DEFAULT_MSS};
+    *options = (struct options){.mss = DEFAULT_MSS};
     while (left && *option != KIND_END) {
         unsigned length = 1;
         if (*option != KIND_NOP) {
@@ -65,7 +71,7 @@ unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word
     return 8;
 }
 
-void pl_tcp_apply_options(struct plumb_tcp *connection, const struct pl_tcp_options *options) {
+static void apply(struct plumb_tcp *connection, const struct options *options) {
     size_t room = connection->stack->options.segments->capacity - (size_t)PL_HEADROOM;
     uint16_t mss = interface_mss(connection);
 
@@ -78,4 +84,14 @@ void pl_tcp_apply_options(struct plumb_tcp *connection, const struct pl_tcp_opti
         connection->receive_scale = scale_for(connection->receive_limit);
     }
     pl_tcp_congestion_start(connection);
+}
+
+void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *segment) {
+    struct options options;
+
+    connection->receive_next = connection->receive_edge = connection->receive_acked =
+        segment->sequence + 1;
+    connection->send_window = segment->window;
+    parse(segment, &options);
+    apply(connection, &options);
 }

@@ -208,31 +208,29 @@ static bool takes_headers(const struct plumb_packet *segment) {
            ((uintptr_t)segment->data & 3) == 0;
 }
 
-static int send_in_place(struct plumb_tcp *connection, struct plumb_packet *segment,
-                         uint8_t flags) {
+/* Sends a segment with headers in front, its own or another packet's, and leaves it
+ * as it was. */
+static int send_with_headers(struct plumb_tcp *connection, struct plumb_packet *segment,
+                             uint8_t flags) {
+    struct plumb_packet *front = takes_headers(segment) ? segment : take_header(connection);
     uint8_t *data = segment->data;
     uint16_t length = segment->length;
 
-    push_headers(connection, segment, segment->sequence, flags, segment->sum);
-    int result = transmit(connection, segment);
-    segment->data = data;
-    segment->length = segment->total = length;
-    return result;
-}
-
-static int send_behind_header(struct plumb_tcp *connection, struct plumb_packet *segment,
-                              uint8_t flags) {
-    struct plumb_packet *front = take_header(connection);
-
     if (!front)
         return PLUMB_ERROR_NO_BUFFER;
-    front->more = segment;
-    front->total = segment->total;
-    front->flags = PLUMB_PACKET_RETAINED;
+    if (front != segment) {
+        front->more = segment;
+        front->total = length;
+        front->flags = PLUMB_PACKET_RETAINED;
+    }
     push_headers(connection, front, segment->sequence, flags, segment->sum);
     int result = transmit(connection, front);
-    front->more = NULL;
-    plumb_packet_put(front);
+    if (front != segment) {
+        front->more = NULL;
+        plumb_packet_put(front);
+    }
+    segment->data = data;
+    segment->length = segment->total = length;
     return result;
 }
 
@@ -257,8 +255,7 @@ static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segme
     bool last = segment->next == NULL;
     bool fin = last && connection->flags & PL_TCP_FIN_QUEUED;
     uint8_t flags = (uint8_t)(PL_TCP_ACK | (last ? PL_TCP_PSH : 0) | (fin ? PL_TCP_FIN : 0));
-    int result = takes_headers(segment) ? send_in_place(connection, segment, flags)
-                                        : send_behind_header(connection, segment, flags);
+    int result = send_with_headers(connection, segment, flags);
 
     if (result != PLUMB_OK)
         return result;
@@ -328,14 +325,12 @@ static bool held_back(const struct plumb_tcp *connection, const struct plumb_pac
  * largest ever seen (RFC 9293 section 3.8.6.2.1, rule 3); the rest is the
  * retransmission timer's. */
 static bool fits_after_split(struct plumb_tcp *connection, struct plumb_packet *segment) {
-    uint32_t flight = pl_tcp_in_flight(connection);
+    int32_t room = (int32_t)(connection->send_window - pl_tcp_in_flight(connection));
 
-    if (flight >= connection->send_window)
-        return false;
-    uint32_t room = connection->send_window - flight;
-    return room < segment->total && connection->congestion_window >= connection->send_window &&
-           room >= connection->send_window_most / 2 && room >= 1 &&
-           pl_tcp_split(connection, segment, room);
+    return room > 0 && (uint32_t)room < segment->total &&
+           (uint32_t)room >= connection->send_window_most / 2 &&
+           connection->congestion_window >= connection->send_window &&
+           pl_tcp_split(connection, segment, (uint32_t)room);
 }
 
 static void send_queue(struct plumb_tcp *connection) {
@@ -367,19 +362,16 @@ static void keep_time(struct plumb_tcp *connection) {
         pl_tcp_time_oldest(connection);
 }
 
-/* Two full segments unacknowledged, a window that has opened by two, or haste. */
+/* Two full segments unacknowledged, a window that may open by two, or haste. */
 static bool acknowledgement_due(const struct plumb_tcp *connection) {
     uint32_t two = 2U * connection->mss;
-    uint32_t half = connection->receive_limit / 2;
+    uint32_t step = connection->receive_limit / 2 < two ? connection->receive_limit / 2 : two;
     uint32_t open = connection->receive_edge - connection->receive_next;
-    uint32_t room = connection->receive_limit - connection->receive_queued;
 
-    if (connection->flags & PL_TCP_ACK_NOW ||
-        connection->receive_next - connection->receive_acked >= two)
-        return true;
-    return connection->receive_limit > connection->receive_queued &&
-           !(connection->flags & PL_TCP_FIN_RECEIVED) && room > open &&
-           room - open >= (half < two ? half : two);
+    return connection->flags & PL_TCP_ACK_NOW ||
+           connection->receive_next - connection->receive_acked >= two ||
+           (!(connection->flags & PL_TCP_FIN_RECEIVED) &&
+            pl_tcp_receive_room(connection) >= open + step);
 }
 
 void pl_tcp_output(struct plumb_tcp *connection) {

@@ -12,19 +12,24 @@
 
 /* ---- the window ---- */
 
+uint32_t pl_tcp_receive_room(const struct plumb_tcp *connection) {
+    return connection->receive_limit > connection->receive_queued
+               ? connection->receive_limit - connection->receive_queued
+               : 0;
+}
+
 uint32_t pl_tcp_receive_window(struct plumb_tcp *connection) {
-    uint32_t room = connection->receive_limit > connection->receive_queued
-                        ? connection->receive_limit - connection->receive_queued
-                        : 0;
+    uint32_t room = pl_tcp_receive_room(connection);
     uint32_t open = connection->receive_edge - connection->receive_next;
     uint32_t step = connection->receive_limit / 2;
 
     if (step > connection->mss)
         step = connection->mss;
     /* Small steps make small segments (RFC 9293 section 3.8.6.2.2). */
-    if (room >= open + step)
-        connection->receive_edge = connection->receive_next + room;
-    return connection->receive_edge - connection->receive_next;
+    if (room < open + step)
+        return open;
+    connection->receive_edge = connection->receive_next + room;
+    return room;
 }
 
 static void pend_window_update(struct plumb_tcp *connection) {

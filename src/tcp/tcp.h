@@ -283,19 +283,11 @@ void pl_tcp_done(struct pl_segment *segment);
 
 /* ---- options.c ---- */
 
-struct pl_tcp_options {
-    uint16_t mss;  /* clamped; the default 536 when not given */
-    uint8_t scale; /* clamped to 14 */
-    bool has_scale;
-};
-
-void pl_tcp_parse_options(const struct pl_segment *segment, struct pl_tcp_options *options);
-
 /* Writes the options of a SYN and returns their length, a multiple of 4 up to 8. */
 unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word *to);
 
-/* Takes over what a SYN offered. */
-void pl_tcp_apply_options(struct plumb_tcp *connection, const struct pl_tcp_options *options);
+/* Takes the peer's SYN: its number, its window (never scaled) and its options. */
+void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *segment);
 
 /* ---- acknowledge.c ---- */
 
@@ -304,6 +296,9 @@ void pl_tcp_apply_options(struct plumb_tcp *connection, const struct pl_tcp_opti
 bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment);
 
 /* ---- receive.c ---- */
+
+/* Bytes that the receive buffer still takes. */
+uint32_t pl_tcp_receive_room(const struct plumb_tcp *connection);
 
 /* The window to advertise now, bytes, kept at or beyond receive_edge. */
 uint32_t pl_tcp_receive_window(struct plumb_tcp *connection);
