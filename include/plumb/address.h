@@ -21,6 +21,14 @@ struct plumb_ethernet_address {
     uint16_t half[3];
 };
 
+/* Three moves; the assignment of a whole structure can become a call. */
+PLUMB_INLINE void plumb_ethernet_copy(struct plumb_ethernet_address *to,
+                                      const struct plumb_ethernet_address *from) {
+    to->half[0] = from->half[0];
+    to->half[1] = from->half[1];
+    to->half[2] = from->half[2];
+}
+
 /* An IPv4 address in network byte order. */
 typedef plumb_be32 plumb_ipv4;
 

@@ -40,6 +40,7 @@ enum plumb_packet_flag {
     PLUMB_PACKET_CHECKSUM_OFFLOAD = 2, /* the device is to fill in the transport checksum */
     PLUMB_PACKET_BROADCAST = 4,        /* the frame's destination was not unicast */
     PLUMB_PACKET_RETAINED = 8,         /* the sender keeps the packet for sending again */
+    PLUMB_PACKET_SUMMED = 16,          /* `sum` is that of the payload */
 };
 
 struct plumb_packet {

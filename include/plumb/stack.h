@@ -33,9 +33,9 @@ extern "C" {
 
 struct plumb;
 
-/* Smallest buffers of the pools below: headers with the shortest TCP segment that
- * every host must take (RFC 9293 section 3.7.1), and headers alone. */
-#define PLUMB_SEGMENT_LEAST 640
+/* Smallest buffers of the pools below: a DHCP message behind its headers, and
+ * headers alone. */
+#define PLUMB_SEGMENT_LEAST 384
 #define PLUMB_HEADER_LEAST  128
 
 struct plumb_options {
@@ -69,11 +69,10 @@ int plumb_create(struct plumb **stack, void *memory, size_t size,
  * not called. The memory is the caller's again. */
 void plumb_destroy(struct plumb *stack);
 
-/* Does all there is to do at time `now_us` (microseconds from any origin; never
- * going back): timers, received frames up to a budget per interface, the users'
- * handlers, acknowledgements and sends. Returns the time at which it must be
- * called again if no frame arrives before (now_us itself when work is left), or
- * PLUMB_NEVER. */
+/* Does all there is to do at time `now_us` (microseconds from any origin, which the
+ * first poll tells; never going back): timers, received frames up to a budget per interface, the
+ * users' handlers, acknowledgements and sends. Returns the time at which it must be called again if
+ * no frame arrives before (now_us itself when work is left), or PLUMB_NEVER. */
 uint64_t plumb_poll(struct plumb *stack, uint64_t now_us);
 
 /* The time last given to plumb_poll, and the same in whole milliseconds since the

@@ -120,7 +120,8 @@ enum plumb_tcp_option {
     PLUMB_TCP_KEEPALIVE,      /* milliseconds idle before probing; 0: never. Default 0 */
     PLUMB_TCP_USER_TIMEOUT,   /* milliseconds without any acknowledgement before giving up */
     PLUMB_TCP_SEND_BUFFER,    /* bytes, 1 to 1 MiB */
-    PLUMB_TCP_RECEIVE_BUFFER, /* bytes, 1 to 1 MiB; the window scale is fixed at the handshake */
+    PLUMB_TCP_RECEIVE_BUFFER, /* bytes, 1 to 1 MiB; above 65535 of use with peers that scale
+                                 windows (RFC 7323). A window once offered is kept */
 };
 
 /* Returns PLUMB_OK or PLUMB_ERROR_INVALID. */

@@ -16,6 +16,9 @@ struct udp_header {
     plumb_be16 checksum;
 };
 
+#define UDP_HEADER 8
+_Static_assert(sizeof(struct udp_header) == UDP_HEADER, "UDP header");
+
 struct plumb_udp {
     struct plumb *stack;
     plumb_udp_handler *handler; /* null: the slot is free */
@@ -161,21 +164,26 @@ struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length) {
 
 static void push_header(const struct plumb_udp *socket, const struct pl_route *route,
                         plumb_ipv4 source, struct plumb_endpoint to, struct plumb_packet *packet) {
-    struct udp_header *header = pl_packet_push(packet, sizeof *header);
+    bool offload = route->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
+    uint32_t sum = packet->sum;
 
-    header->source = plumb_put16(socket->local.port);
-    header->destination = plumb_put16(to.port);
-    header->length = plumb_put16(packet->total);
-    header->checksum.be = 0;
-    if (route->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM) {
+    if (!offload && !(packet->flags & PLUMB_PACKET_SUMMED))
+        sum = pl_packet_sum(packet);
+    pl_header_word *word = pl_packet_push(packet, UDP_HEADER);
+    const uint32_t ports = plumb_put32((uint32_t)socket->local.port << 16 | to.port).be;
+    const uint32_t length = plumb_put32((uint32_t)packet->total << 16).be;
+
+    word[0].be = ports;
+    word[1].be = length;
+    if (offload) {
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
         return;
     }
-    uint32_t sum =
-        pl_pseudo_sum(pl_ipv4_address_sum(source, to.address), PL_PROTOCOL_UDP, packet->total);
-    uint16_t checksum = (uint16_t)~pl_fold(sum + pl_packet_sum(packet));
+    uint16_t checksum = (uint16_t)~pl_fold64(
+        (uint64_t)ports + length + sum +
+        pl_pseudo_sum(pl_ipv4_address_sum(source, to.address), PL_PROTOCOL_UDP, packet->total));
     /* A sum of zero goes out as all ones: zero means there is none. */
-    header->checksum.be = checksum ? checksum : 0xffff;
+    word[1].be = length | pl_second_half(checksum ? checksum : 0xffff);
 }
 
 int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
@@ -186,7 +194,7 @@ int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
 
     if (!pl_route_find(stack, socket->only, to.address, &route)) {
         result = PLUMB_ERROR_NO_ROUTE;
-    } else if (packet->total + sizeof(struct udp_header) + PL_IPV4_HEADER > route.netif->mtu) {
+    } else if (packet->total + UDP_HEADER + PL_IPV4_HEADER > route.netif->mtu) {
         result = PLUMB_ERROR_TOO_LONG;
     } else {
         plumb_ipv4 source = socket->local.address.be ? socket->local.address : route.netif->ipv4;
@@ -204,7 +212,8 @@ int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const voi
 
     if (!packet)
         return socket->stack->options.segments->free ? PLUMB_ERROR_TOO_LONG : PLUMB_ERROR_NO_BUFFER;
-    pl_copy(packet->data, payload, length);
+    packet->sum = pl_copy_sum(packet->data, payload, length);
+    packet->flags = PLUMB_PACKET_SUMMED;
     return plumb_udp_send_packet(socket, to, packet);
 }
 

@@ -11,6 +11,9 @@ enum { KIND_END = 0, KIND_NOP = 1, KIND_MSS = 2, KIND_SCALE = 3 };
 /* Smaller ones make a sender spend more on headers than on bytes; Linux's floor. */
 #define SMALLEST_MSS  48
 #define LARGEST_SCALE 14
+/* What we offer: enough for the largest buffer, 1 MiB, that a user may ask for once
+ * the connection stands; a window then counts in units of 32 bytes. */
+#define RECEIVE_SCALE 5
 
 struct options {
     uint16_t mss;  /* clamped; the default when not given */
@@ -51,23 +54,13 @@ static uint16_t interface_mss(const struct plumb_tcp *connection) {
     return (uint16_t)(connection->netif->mtu - PL_IPV4_HEADER - PL_TCP_HEADER);
 }
 
-static uint8_t scale_for(uint32_t limit) {
-    uint8_t scale = 0;
-
-    while (limit >> scale > UINT16_MAX)
-        scale++;
-    return scale;
-}
-
 unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word *to) {
     bool answering = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED;
 
     to[0].be = plumb_put32(KIND_MSS << 24 | 4 << 16 | (uint32_t)interface_mss(connection)).be;
     if (answering && !(connection->flags & PL_TCP_SCALING))
         return 4;
-    to[1].be = plumb_put32(KIND_NOP << 24 | KIND_SCALE << 16 | 3 << 8 |
-                           (uint32_t)scale_for(connection->receive_limit))
-                   .be;
+    to[1].be = plumb_put32(KIND_NOP << 24 | KIND_SCALE << 16 | 3 << 8 | RECEIVE_SCALE).be;
     return 8;
 }
 
@@ -81,7 +74,7 @@ static void apply(struct plumb_tcp *connection, const struct options *options) {
     if (options->has_scale) {
         connection->flags |= PL_TCP_SCALING;
         connection->send_scale = options->scale;
-        connection->receive_scale = scale_for(connection->receive_limit);
+        connection->receive_scale = RECEIVE_SCALE;
     }
     pl_tcp_congestion_start(connection);
 }

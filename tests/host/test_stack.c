@@ -7,12 +7,12 @@
 #include "peer.h"
 
 static struct plumb_packet descriptors[2][8];
-static _Alignas(PLUMB_DMA_LINE) uint8_t memory[2][8 * 256];
+static _Alignas(PLUMB_DMA_LINE) uint8_t memory[2][8 * 384];
 static struct plumb_pool pools[2];
 
 static struct plumb_options options_create(void) {
     for (unsigned i = 0; i < 2; i++)
-        expect_equal(plumb_pool_create(&pools[i], descriptors[i], memory[i], 8, 256, 0), PLUMB_OK);
+        expect_equal(plumb_pool_create(&pools[i], descriptors[i], memory[i], 8, 384, 0), PLUMB_OK);
     return (struct plumb_options){.segments = &pools[0], .headers = &pools[1]};
 }
 
@@ -28,6 +28,12 @@ static void creation_checks_what_it_is_given(void **state) {
     expect_equal(plumb_create(&stack, 0, sizeof place, &options), PLUMB_ERROR_INVALID);
     expect_equal(plumb_create(&stack, place, 100, &options), PLUMB_ERROR_NO_MEMORY);
     options.segments = 0;
+    expect_equal(plumb_create(&stack, place, sizeof place, &options), PLUMB_ERROR_INVALID);
+    options = options_create();
+    pools[0].capacity = PLUMB_SEGMENT_LEAST - 64;
+    expect_equal(plumb_create(&stack, place, sizeof place, &options), PLUMB_ERROR_INVALID);
+    options = options_create();
+    pools[1].capacity = PLUMB_HEADER_LEAST - 64;
     expect_equal(plumb_create(&stack, place, sizeof place, &options), PLUMB_ERROR_INVALID);
     options = options_create();
     options.headers = 0;
