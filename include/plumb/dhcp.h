@@ -41,7 +41,6 @@ struct plumb_dhcp {
     struct plumb_netif *netif;
     struct plumb_udp *socket;
     struct plumb_timer timer;
-    struct plumb_timer patience;
     struct plumb_dhcp_options options;
     uint32_t transaction;
     uint32_t started_ms; /* of the present exchange */

@@ -9,12 +9,6 @@ static bool is_netmask(plumb_ipv4 mask) {
     return (hosts & (hosts + 1)) == 0 && mask.be != 0;
 }
 
-static bool is_host(plumb_ipv4 address) {
-    uint32_t first = plumb_get32(address) >> 24;
-
-    return first != 0 && first != 127 && first < 224;
-}
-
 int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ipv4 netmask,
                          plumb_ipv4 gateway) {
     plumb_ipv4 old = netif->ipv4;
@@ -24,9 +18,9 @@ int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ip
     if (address.be == 0) {
         netmask = gateway = PLUMB_IPV4_ANY;
     } else {
-        if (!is_host(address) || !is_netmask(netmask))
+        if (!pl_ipv4_is_host(address) || !is_netmask(netmask))
             return PLUMB_ERROR_INVALID;
-        if (gateway.be != 0 && (!is_host(gateway) || gateway.be == address.be ||
+        if (gateway.be != 0 && (!pl_ipv4_is_host(gateway) || gateway.be == address.be ||
                                 ((gateway.be ^ address.be) & netmask.be) != 0))
             return PLUMB_ERROR_INVALID;
     }

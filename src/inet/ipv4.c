@@ -48,9 +48,7 @@ static bool options_pass(const uint8_t *option, unsigned length) {
 
 /* No host sends from these (RFC 1122 section 3.2.1.3, RFC 6890). */
 static bool source_passes(const struct plumb_netif *netif, plumb_ipv4 source) {
-    uint8_t first = first_byte(source);
-
-    return first != 0 && first != 127 && first < 224 && source.be != netif->ipv4.be &&
+    return pl_ipv4_is_host(source) && source.be != netif->ipv4.be &&
            !pl_ipv4_is_broadcast(netif, source);
 }
 

@@ -233,14 +233,20 @@ static bool learn(struct plumb *stack, struct link_state *state, struct plumb_ne
     return true;
 }
 
+bool pl_ipv4_is_host(plumb_ipv4 address) {
+    uint32_t first = plumb_get32(address) >> 24;
+
+    return first != 0 && first != 127 && first < 224;
+}
+
 static bool valid(const struct arp_packet *arp) {
     uint16_t operation = plumb_get16(arp->operation);
-    uint8_t first = *(const uint8_t *)&arp->sender;
 
     return arp->hardware_type.be == PLUMB_SWAP16(1) && arp->protocol_type.be == type_ipv4.be &&
            arp->hardware_length == 6 && arp->protocol_length == 4 &&
            (operation == OPERATION_REQUEST || operation == OPERATION_REPLY) &&
-           !(*(const uint8_t *)&arp->sender_hardware & 1) && first != 127 && first < 224;
+           !(*(const uint8_t *)&arp->sender_hardware & 1) &&
+           (arp->sender.be == 0 || pl_ipv4_is_host(plumb_from_half(arp->sender)));
 }
 
 static void defended(struct plumb *stack, struct plumb_timer *timer) {

@@ -29,6 +29,10 @@ struct pl_ethernet_header {
     plumb_be16 type;
 };
 
+/* May a host have this address (RFC 1122 section 3.2.1.3)? Not 0/8, 127/8, nor
+ * multicast and above. */
+bool pl_ipv4_is_host(plumb_ipv4 address);
+
 /* Who takes which ethertype. The packet, now the taker's, begins behind the
  * Ethernet header, which still lies in front of it. */
 struct pl_ethertype {

@@ -144,12 +144,17 @@ static void tell(struct plumb_dhcp *dhcp) {
         dhcp->options.handler(dhcp, dhcp->options.context);
 }
 
-/* Sends again after 1, 2, 4 ... 64 s, give or take half a second. */
+/* Sends again after 1, 2, 4 ... 64 s, give or take half a second, and when the
+ * patience runs out. */
 static void wait_backed_off(struct plumb_dhcp *dhcp) {
     unsigned shift = dhcp->tries < 6 ? dhcp->tries : 6;
     uint32_t delay_ms = (1000U << shift) - 512 + (plumb_random(dhcp->stack) & 1023);
+    uint32_t left_ms = dhcp->started_ms + dhcp->options.patience_ms - plumb_now_ms(dhcp->stack);
 
-    dhcp->tries++;
+    if ((int32_t)left_ms > 0 && left_ms < delay_ms)
+        delay_ms = left_ms;
+    else
+        dhcp->tries++;
     plumb_timer_start(dhcp->stack, &dhcp->timer, delay_ms, on_timer);
 }
 
@@ -177,19 +182,11 @@ static void use_fallback(struct plumb_dhcp *dhcp) {
         tell(dhcp);
 }
 
-static void on_patience(struct plumb *stack, struct plumb_timer *timer) {
-    struct plumb_dhcp *dhcp = (void *)((uint8_t *)timer - offsetof(struct plumb_dhcp, patience));
-
-    (void)stack;
-    use_fallback(dhcp);
-}
-
 /* From the beginning, with the whole of the patience. */
 static void ask_anew(struct plumb_dhcp *dhcp) {
     dhcp->started_ms = plumb_now_ms(dhcp->stack);
     begin_exchange(dhcp, SELECTING);
     discover(dhcp);
-    plumb_timer_start(dhcp->stack, &dhcp->patience, dhcp->options.patience_ms, on_patience);
 }
 
 static void lose_lease(struct plumb_dhcp *dhcp) {
@@ -231,6 +228,8 @@ static void on_timer(struct plumb *stack, struct plumb_timer *timer) {
         keep_lease(dhcp);
         return;
     }
+    if (plumb_now_ms(dhcp->stack) - dhcp->started_ms >= dhcp->options.patience_ms)
+        use_fallback(dhcp);
     if (dhcp->state == REQUESTING && dhcp->tries < 4) {
         send(dhcp, REQUEST);
         wait_backed_off(dhcp);
@@ -325,7 +324,6 @@ static void take_ack(struct plumb_dhcp *dhcp, const struct answer *answer) {
     dhcp->leased_ms = plumb_now_ms(dhcp->stack);
     dhcp->name_server = plumb_put32(answer->option[NAME_SERVER]);
     dhcp->bound = true;
-    plumb_timer_stop(&dhcp->patience);
     plumb_timer_start(dhcp->stack, &dhcp->timer, 1000U * dhcp->renew_s, on_timer);
     if (!renewed)
         tell(dhcp);
@@ -380,7 +378,6 @@ int plumb_dhcp_start(struct plumb_dhcp *dhcp, struct plumb *stack, struct plumb_
 
 void plumb_dhcp_stop(struct plumb_dhcp *dhcp) {
     plumb_timer_stop(&dhcp->timer);
-    plumb_timer_stop(&dhcp->patience);
     if (dhcp->bound)
         send(dhcp, RELEASE);
     plumb_udp_close(dhcp->socket);

@@ -9,17 +9,18 @@ static uint64_t rotate(uint64_t x, unsigned bits) {
     return x << bits | x >> (64 - bits);
 }
 
+static void half_round(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, unsigned bits,
+                       unsigned more_bits) {
+    *a += *b;
+    *b = rotate(*b, bits) ^ *a;
+    *a = rotate(*a, 32);
+    *c += *d;
+    *d = rotate(*d, more_bits) ^ *c;
+}
+
 static void round_of(uint64_t v[4]) {
-    v[0] += v[1];
-    v[1] = rotate(v[1], 13) ^ v[0];
-    v[0] = rotate(v[0], 32);
-    v[2] += v[3];
-    v[3] = rotate(v[3], 16) ^ v[2];
-    v[0] += v[3];
-    v[3] = rotate(v[3], 21) ^ v[0];
-    v[2] += v[1];
-    v[1] = rotate(v[1], 17) ^ v[2];
-    v[2] = rotate(v[2], 32);
+    half_round(&v[0], &v[1], &v[2], &v[3], 13, 16);
+    half_round(&v[2], &v[1], &v[0], &v[3], 17, 21);
 }
 
 static void absorb(uint64_t v[4], uint64_t word) {

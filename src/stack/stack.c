@@ -38,8 +38,8 @@ int plumb_create(struct plumb **out, void *memory, size_t size,
         used += round_up(layer->state_size);
         if (size < used)
             return PLUMB_ERROR_NO_MEMORY;
-        if (layer->create)
-            layer->create(stack, stack->states[i]);
+        if (layer->wants_stack)
+            *(struct plumb **)stack->states[i] = stack;
     }
     *out = stack;
     return PLUMB_OK;

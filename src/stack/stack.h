@@ -23,7 +23,7 @@
 
 struct pl_layer {
     uint16_t state_size; /* bytes of its state, zeroed at creation */
-    void (*create)(struct plumb *stack, void *state);
+    bool wants_stack;    /* its state begins with a struct plumb * to be filled in */
     /* Puts every packet it holds that losing the interfaces does not free. Or null. */
     void (*destroy)(struct plumb *stack, void *state);
     /* After the frames of a poll, or after a call by the user: events for the

@@ -45,8 +45,7 @@ static void measure(struct plumb_tcp *connection, uint32_t acknowledgement) {
     pl_tcp_round_trip(connection, (uint32_t)connection->stack->now_us - connection->timed_us);
 }
 
-/* Room for the user again, once it is worth a call. */
-static void offer_room(struct plumb_tcp *connection) {
+void pl_tcp_offer_room(struct plumb_tcp *connection) {
     uint32_t worth = connection->send_limit / 2;
 
     if (worth > 8U * connection->mss)
@@ -79,7 +78,7 @@ static void advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
         pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
     else
         pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, connection->rto_ms);
-    offer_room(connection);
+    pl_tcp_offer_room(connection);
     pl_tcp_pend(connection);
 }
 

@@ -384,12 +384,6 @@ void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_inf
     };
 }
 
-static void create(struct plumb *stack, void *state) {
-    struct pl_tcp_state *tcp = state;
-
-    tcp->stack = stack;
-}
-
 static void destroy(struct plumb *stack, void *state) {
     struct pl_tcp_state *tcp = state;
 
@@ -419,7 +413,7 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
 
 const struct pl_layer pl_tcp_layer = {
     .state_size = sizeof(struct pl_tcp_state),
-    .create = create,
+    .wants_stack = true,
     .destroy = destroy,
     .settle = pl_tcp_settle,
     .readdressed = readdressed,

@@ -198,7 +198,7 @@ struct plumb_tcp_listener {
 };
 
 struct pl_tcp_state {
-    struct plumb *stack;
+    struct plumb *stack; /* set at creation, as in every layer that asks for it */
     struct plumb_tcp *pending, *pending_last;
     struct plumb_tcp *recent; /* the connection of the last segment */
     struct plumb_tcp *buckets[CONFIG_PLUMB_TCP_HASH_BUCKETS];
@@ -294,6 +294,9 @@ void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *s
 /* The acknowledgement and window of an acceptable segment; false when it
  * acknowledges what was never sent (and was answered). */
 bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment);
+
+/* Tells a user who met a full buffer of room again, once it is worth a call. */
+void pl_tcp_offer_room(struct plumb_tcp *connection);
 
 /* ---- receive.c ---- */
 

@@ -137,10 +137,7 @@ static void run(struct plumb_tcp *connection, enum pl_tcp_deadline which) {
         idle(connection);
         break;
     default:
-        if (connection->flags & PL_TCP_WANT_WRITABLE && plumb_tcp_writable(connection)) {
-            connection->flags &= (uint16_t)~PL_TCP_WANT_WRITABLE;
-            pl_tcp_tell(connection, PLUMB_TCP_WRITABLE);
-        }
+        pl_tcp_offer_room(connection);
         pl_tcp_pend(connection);
         break;
     }
