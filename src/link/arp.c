@@ -354,6 +354,9 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
             free_neighbour(stack, &own->neighbours[i]);
     if (netif->ipv4.be != 0)
         announce(netif);
+    /* It will be wanted, and then by several at once. */
+    if (netif->gateway.be != 0)
+        pl_neighbour_resolve(stack, netif, netif->gateway);
 }
 
 const struct pl_layer pl_link_layer = {

@@ -111,7 +111,8 @@ static void side_create(struct world *world, unsigned index, struct side_memory 
     if (!options->unconfigured)
         assert_int_equal(plumb_netif_set_ipv4(side->netif, ipv4_of(side->address),
                                               ipv4_of(0xffffff00U),
-                                              ipv4_of(FRAME_IPV4(10, 0, 0, 254))),
+                                              options->gateway ? ipv4_of(FRAME_IPV4(10, 0, 0, 254))
+                                                               : PLUMB_IPV4_ANY),
                          PLUMB_OK);
 }
 

@@ -50,6 +50,7 @@ struct world_options {
     uint16_t receive_count; /* buffers; 0: WORLD_RECEIVE */
     uint16_t segment_count;
     bool unconfigured; /* no address is set */
+    bool gateway;      /* 10.0.0.254, which is asked for at once */
     uint64_t start_us; /* when the world begins; 0: a second */
     struct plumb_wire_faults faults;
 };

@@ -252,6 +252,22 @@ static void arp_probe_for_our_address(void **state) {
     world_end(world);
 }
 
+/* Several connections of other networks would otherwise want it at once, and a
+ * neighbour's queue holds one packet. */
+static void arp_asks_for_the_gateway_at_once(void **state) {
+    (void)state;
+    struct world *world = world_single(&(struct world_options){.unconfigured = true});
+    expect_equal(plumb_netif_set_ipv4(world->a.netif, ipv4_of(FRAME_IPV4(10, 0, 0, 1)),
+                                      ipv4_of(0xffffff00U), ipv4_of(FRAME_IPV4(10, 0, 0, 254))),
+                 PLUMB_OK);
+    assert_non_null(world_collect_any(world)); /* the announcement */
+    struct frame *frame = world_collect_any(world);
+    assert_non_null(frame);
+    expect(is_arp(frame, 1));
+    expect_equal(arp_target(frame), FRAME_IPV4(10, 0, 0, 254));
+    world_end(world);
+}
+
 static void arp_announces_a_new_address(void **state) {
     (void)state;
     struct world *world = world_single(&(struct world_options){.unconfigured = true});
@@ -472,20 +488,18 @@ static void arp_more_peers_than_entries(void **state) {
     world_end(world);
 }
 
-HARNESS_MAIN(cmocka_unit_test(runts_are_short), cmocka_unit_test(ethernet_drops_are_named),
-             cmocka_unit_test(oversized_frames_stop_at_the_interface), cmocka_unit_test(vlan_tags),
-             cmocka_unit_test(vlan_tag_cut_short),
-             cmocka_unit_test(a_tag_within_a_tag_is_not_followed),
-             cmocka_unit_test(arp_answers_for_itself_only), cmocka_unit_test(arp_malformed),
-             cmocka_unit_test(arp_probe_for_our_address),
-             cmocka_unit_test(arp_announces_a_new_address),
-             cmocka_unit_test(arp_before_there_is_an_address),
-             cmocka_unit_test(arp_asks_three_times_and_drops_what_waits),
-             cmocka_unit_test(arp_keeps_the_newest_of_what_waits),
-             cmocka_unit_test(arp_unsolicited_answers_change_nothing),
-             cmocka_unit_test(arp_ages_and_confirms),
-             cmocka_unit_test(arp_forgets_who_does_not_answer),
-             cmocka_unit_test(arp_defends_its_address_without_a_storm),
-             cmocka_unit_test(arp_flood_keeps_live_peers),
-             cmocka_unit_test(arp_strangers_displace_no_needed_peer),
-             cmocka_unit_test(arp_more_peers_than_entries))
+HARNESS_MAIN(
+    cmocka_unit_test(runts_are_short), cmocka_unit_test(ethernet_drops_are_named),
+    cmocka_unit_test(oversized_frames_stop_at_the_interface), cmocka_unit_test(vlan_tags),
+    cmocka_unit_test(vlan_tag_cut_short), cmocka_unit_test(a_tag_within_a_tag_is_not_followed),
+    cmocka_unit_test(arp_answers_for_itself_only), cmocka_unit_test(arp_malformed),
+    cmocka_unit_test(arp_probe_for_our_address), cmocka_unit_test(arp_asks_for_the_gateway_at_once),
+    cmocka_unit_test(arp_announces_a_new_address), cmocka_unit_test(arp_before_there_is_an_address),
+    cmocka_unit_test(arp_asks_three_times_and_drops_what_waits),
+    cmocka_unit_test(arp_keeps_the_newest_of_what_waits),
+    cmocka_unit_test(arp_unsolicited_answers_change_nothing),
+    cmocka_unit_test(arp_ages_and_confirms), cmocka_unit_test(arp_forgets_who_does_not_answer),
+    cmocka_unit_test(arp_defends_its_address_without_a_storm),
+    cmocka_unit_test(arp_flood_keeps_live_peers),
+    cmocka_unit_test(arp_strangers_displace_no_needed_peer),
+    cmocka_unit_test(arp_more_peers_than_entries))
