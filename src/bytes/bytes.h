@@ -45,11 +45,7 @@ static inline uint32_t pl_fold(uint32_t sum) {
 }
 
 /* Folds a 64-bit accumulation of 32-bit words to 16 bits. */
-static inline uint32_t pl_fold64(uint64_t sum) {
-    uint32_t high = (uint32_t)(sum >> 32);
-    uint32_t low = (uint32_t)sum + high;
-    return pl_fold(low < high ? low + 1 : low);
-}
+uint32_t pl_fold64(uint64_t sum);
 
 /* What a sum becomes when its bytes begin at an odd offset of the whole. */
 static inline uint32_t pl_sum_odd(uint32_t sum) {

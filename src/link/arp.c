@@ -42,7 +42,8 @@ enum { OPERATION_REQUEST = 1, OPERATION_REPLY = 2 };
 
 struct link_state {
     struct plumb_timer tick;
-    struct plumb_timer defence; /* runs after our address was defended */
+    uint32_t defended_ms; /* when our address was last defended, if ever */
+    bool defended;
     struct pl_neighbour neighbours[CONFIG_PLUMB_ARP_ENTRIES];
 };
 
@@ -249,18 +250,14 @@ static bool valid(const struct arp_packet *arp) {
            (arp->sender.be == 0 || pl_ipv4_is_host(plumb_from_half(arp->sender)));
 }
 
-static void defended(struct plumb *stack, struct plumb_timer *timer) {
-    (void)stack;
-    (void)timer;
-}
-
 /* Another host claims our address: say once more whose it is, but not for ever
  * in answer to each other. */
 static void defend(struct plumb *stack, struct link_state *state, struct plumb_netif *netif) {
     pl_count(stack, PLUMB_COUNTER_arp_conflict);
-    if (plumb_timer_running(&state->defence))
+    if (state->defended && stack->now_ms - state->defended_ms < DEFENCE_MS)
         return;
-    plumb_timer_start(stack, &state->defence, DEFENCE_MS, defended);
+    state->defended = true;
+    state->defended_ms = stack->now_ms;
     announce(netif);
 }
 

@@ -321,31 +321,15 @@ static bool held_back(const struct plumb_tcp *connection, const struct plumb_pac
            !pl_before(connection->send_next, connection->send_most);
 }
 
-/* Cuts off as much of a segment as a small window takes, if that is half of the
- * largest ever seen (RFC 9293 section 3.8.6.2.1, rule 3); the rest is the
- * retransmission timer's. */
-static bool fits_after_split(struct plumb_tcp *connection, struct plumb_packet *segment) {
-    int32_t room = (int32_t)(connection->send_window - pl_tcp_in_flight(connection));
-
-    return room > 0 && (uint32_t)room < segment->total &&
-           (uint32_t)room >= connection->send_window_most / 2 &&
-           connection->congestion_window >= connection->send_window &&
-           pl_tcp_split(connection, segment, (uint32_t)room);
-}
-
 static void send_queue(struct plumb_tcp *connection) {
     struct plumb_packet *segment;
 
     while ((segment = connection->send_unsent) != NULL) {
-        uint32_t window = usable_window(connection);
-        if (held_back(connection, segment))
-            return;
-        if (pl_tcp_in_flight(connection) + segment->total > window) {
-            if (!fits_after_split(connection, segment))
-                return;
-            segment = connection->send_unsent;
-        }
-        if (send_segment(connection, segment) != PLUMB_OK)
+        /* What a small window cuts in two is left to the timer: half a segment sent
+         * at once is a silly window's (RFC 9293 section 3.8.6.2.1). */
+        if (held_back(connection, segment) ||
+            pl_tcp_in_flight(connection) + segment->total > usable_window(connection) ||
+            send_segment(connection, segment) != PLUMB_OK)
             return;
     }
     if ((connection->flags & (PL_TCP_FIN_QUEUED | PL_TCP_FIN_SENT)) == PL_TCP_FIN_QUEUED)
