@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import build, connections, goals, measure, records, report, sizes, tools
+from . import build, connections, goals, lines, measure, records, report, sizes, tools
 from .board import Board, Kind, Setup, kind_of
 from .elf import Program
 from .errors import LabError
@@ -78,6 +78,7 @@ class Bench:
         self._step("building -Os")
         if "Os" in self.kind.presets:
             self.small = build.firmware(self.kind.presets["Os"], "iperf")
+            self.smallest = build.firmware(self.kind.smallest, "iperf")
         self.tools = self._describe_tools()
 
     def _describe_tools(self) -> dict[str, str]:
@@ -172,6 +173,16 @@ class Bench:
                 )
         ram = whole.data + whole.bss
         self.records.append(Record("size", self.kind.name, "total", "ram_bytes", ram, **about))
+        self._measure_smallest()
+
+    def _measure_smallest(self) -> None:
+        """Code alone: link-time optimisation, no console; variant `smallest`."""
+        found = lines.by_folder(self.smallest)
+        flags = build.compiler_and_flags(BUILD / self.kind.smallest)[1] + " -flto"
+        about = {"variant": "smallest", "tools": {**self.tools, "flags": flags}}
+        for folder, value in {**found, "total": sum(found.values())}.items():
+            name = self.kind.name
+            self.records.append(Record("size", name, folder, "text_bytes", value, "B", **about))
 
     # ---- the end ----
 

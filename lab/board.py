@@ -33,14 +33,15 @@ class Kind:
     """What the lab has to know of a board beforehand."""
 
     name: str
-    presets: dict[str, str]
+    presets: dict[str, str]  # by optimisation
+    smallest: str  # preset of the firmware whose size is a floor; empty: none is
     ns_per_instruction: int | None
     is_emulated: bool
 
 
 KINDS = {
-    "zynq": Kind("zynq", {"O2": "zynq", "Os": "zynq-os"}, 16, True),
-    "linux": Kind("linux", {"O2": "linux"}, None, False),
+    "zynq": Kind("zynq", {"O2": "zynq", "Os": "zynq-os"}, "zynq-size", 16, True),
+    "linux": Kind("linux", {"O2": "linux"}, "", None, False),
 }
 
 

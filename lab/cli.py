@@ -64,11 +64,11 @@ def doctor() -> int:
 def build(
     presets: Annotated[list[str] | None, typer.Argument(help="CMake presets.")] = None,
 ) -> int:
-    """Build CMake presets (zynq, zynq-os and linux when none is named)."""
+    """Build CMake presets (those of zynq and linux when none is named)."""
     from . import build as building
 
     tools.ensure("build")
-    for name in presets or ["zynq", "zynq-os", "linux"]:
+    for name in presets or ["zynq", "zynq-os", "zynq-size", "linux"]:
         print(f"{name}: {building.preset(name)}", flush=True)
     return 0
 

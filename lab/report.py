@@ -37,7 +37,8 @@ CLOCKS = (
     "Mbit/s: the payload over the transfer's time by the board's own clock, waiting included; "
     "median ± interquartile range. busy Mbit/s: the same over the time of the instructions "
     "that were not idle, at the board's 16 ns each. iperf Mbit/s: by the client's clock, this "
-    "host's; it says how fast the emulator is."
+    "host's; it says how fast the emulator is. .text smallest: with link-time optimisation and "
+    "without a console, by the line table."
 )
 HOST_CLOCK = (
     "Mbit/s: the payload over the transfer's time by the stack's clock, which is this host's; "
@@ -46,9 +47,6 @@ HOST_CLOCK = (
 )
 README_BEGIN = "<!-- results: made by ./plumb bench --record -->"
 README_END = "<!-- /results -->"
-
-BEGIN = "<!-- results: made by ./plumb bench --record -->"
-END = "<!-- /results -->"
 
 Rows = list[list[str]]
 
@@ -78,9 +76,21 @@ def size_table(records: list[Record]) -> tuple[list[str], Rows]:
     """Bytes by folder, the total last."""
     kinds = ("text_bytes", "rodata_bytes", "data_bytes", "bss_bytes")
     sizes = [r for r in records if r.experiment == "size"]
-    folders = dict.fromkeys(r.case for r in sizes if r.metric == "text_bytes")
-    rows = [[f, *(_number(find(sizes, k, f), 0) for k in kinds)] for f in folders]
-    return ["bytes, -Os", ".text", ".rodata", ".data", ".bss"], rows
+    plain = [r for r in sizes if r.variant == "default"]
+    smallest = [r for r in sizes if r.variant == "smallest"]
+    folders = dict.fromkeys(sorted(r.case for r in sizes if r.metric == "text_bytes"))
+    folders["total"] = folders.pop("total", None)
+    rows = [
+        [
+            folder,
+            _number(find(smallest, "text_bytes", folder), 0),
+            *(_number(find(plain, kind, folder), 0) for kind in kinds),
+        ]
+        for folder in folders
+    ]
+    if not sizes:
+        return [], []
+    return ["bytes, -Os", ".text smallest", ".text", ".rodata", ".data", ".bss"], rows
 
 
 def goal_table(verdicts: list[Verdict]) -> tuple[list[str], Rows]:
@@ -148,13 +158,3 @@ def fill_readme(path: Path, head: Rows, tables: list[tuple[list[str], Rows]]) ->
         raise LabError(f"{path} has no place for results: {README_BEGIN} ... {README_END}")
     parts = [begin, _markdown(["", ""], head), *(_markdown(*table) for table in tables), end]
     path.write_text(before + "\n\n".join(parts) + after)
-
-
-def write_between_marks(path: Path, tables: list[tuple[list[str], Rows]]) -> None:
-    """Puts tables between the two marks of a page; a page without them is left alone."""
-    text = path.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if begin and end:
-        made = "\n\n".join(_markdown(title, rows) for title, rows in tables if rows)
-        path.write_text(f"{before}{begin}\n{made}\n{end}{after}")

@@ -159,7 +159,7 @@ static void put_argument(struct output *out, char letter, const struct field *fi
     }
 }
 
-void board_print(const char *format, ...) {
+void(board_print)(const char *format, ...) {
     struct output out = {.length = 0};
     va_list arguments;
     va_start(arguments, format);

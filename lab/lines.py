@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Code by the source file it came from, from a program's line table.
+
+Link-time optimisation mixes the objects, so that the linker's map no longer says
+what is whose; the line table still does, for each instruction. A function that was
+inlined counts where it was written. Literal pools belong to the line before them.
+"""
+
+import os
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from elftools.dwarf.lineprogram import LineProgram
+from elftools.elf.elffile import ELFFile
+
+from .errors import LabError
+from .paths import ROOT
+
+# The board's own code, and the C library's four functions, are not Plumb's size.
+_OTHERS = ("boards", "src/bytes/libc.c")
+
+
+def _file_name(program: LineProgram, index: int) -> str:
+    """The path of file `index`; DWARF counts files from 1 up to version 4, from 0 since."""
+    header = program.header
+    first = 0 if header["version"] >= 5 else 1
+    entry = header["file_entry"][index - first]
+    folder = entry["dir_index"] - first
+    path = header["include_directory"][folder] if folder >= 0 else b""
+    return os.path.join(os.fsdecode(path), os.fsdecode(entry["name"]))
+
+
+def _ranges(program: LineProgram) -> list[tuple[int, int, str]]:
+    found, before = [], None
+    for entry in program.get_entries():
+        state = entry.state
+        if state is None:
+            continue
+        if before and state.address > before[0]:
+            found.append((before[0], state.address, before[1]))
+        before = None if state.end_sequence else (state.address, _file_name(program, state.file))
+    return found
+
+
+def by_file(program: Path) -> Counter[str]:
+    """Bytes of .text by source file, relative to the tree; only files within it."""
+    sizes: Counter[str] = Counter()
+    with program.open("rb") as stream:
+        elf = ELFFile(stream)
+        text = elf.get_section_by_name(".text")
+        if text is None or not elf.has_dwarf_info():
+            raise LabError(f"{program} has no .text with a line table")
+        start, end = text["sh_addr"], text["sh_addr"] + text["sh_size"]
+        dwarf = elf.get_dwarf_info()
+        ranges = set()
+        for unit in dwarf.iter_CUs():
+            lines = dwarf.line_program_for_CU(unit)
+            ranges.update(_ranges(lines) if lines else ())
+        # Code that the linker dropped keeps its lines, at addresses below .text.
+        for low, high, name in ranges:
+            path = Path(os.path.normpath(name))
+            if start <= low < high <= end and path.is_relative_to(ROOT):
+                sizes[str(path.relative_to(ROOT))] += high - low
+    return sizes
+
+
+def by_folder(program: Path) -> dict[str, int]:
+    """The same by folder, of what is Plumb's: no board, no C library."""
+    folders: dict[str, int] = defaultdict(int)
+    for name, size in by_file(program).items():
+        if not name.startswith(_OTHERS):
+            folders["/".join(Path(name).parts[:2])] += size
+    return dict(sorted(folders.items()))
