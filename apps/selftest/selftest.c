@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Tries the stack on this very processor, without a network: stacks of its own
+ * Tries the stack on this very processor, without a network: its byte routines
+ * against a byte-wise reference, then stacks of its own
  * over the in-process wire get ARP both ways, bad frames by the thousand, and
  * afterwards a ping, datagrams and connections; every landing that the build takes, in
  * whole buffers and in fragments. On a board that traps misaligned loads, one
@@ -10,6 +11,7 @@
  * ends the run with 0 or 1. The board's own stack and interface are left alone.
  */
 #include "board.h"
+#include "bytes_check.h"
 #include "trial.h"
 
 #include <plumb_config.h>
@@ -67,7 +69,9 @@ static const char *all_trials(void) {
 void app_start(struct plumb *stack, struct plumb_netif *netif) {
     (void)stack;
     (void)netif;
-    const char *failure = all_trials();
+    const char *failure = bytes_check();
+    if (!failure)
+        failure = all_trials();
     if (failure)
         board_print("selftest: FAILED %s\n", failure);
     else

@@ -11,18 +11,11 @@
 #include "bytes/select.h"
 
 #ifdef PL_BYTES_ARM
+#include "bytes/arm/fold.h"
 
         .syntax unified
         .arm
         .text
-
-        .macro  fold    sum
-        adcs    \sum, \sum, #0
-        adc     \sum, \sum, #0
-        adds    \sum, \sum, \sum, lsl #16
-        mov     \sum, \sum, lsr #16
-        adc     \sum, \sum, #0
-        .endm
 
         .macro  add_up  summing, registers:vararg
         .if     \summing

@@ -7,20 +7,11 @@
 #include "bytes/select.h"
 
 #ifdef PL_BYTES_ARM
+#include "bytes/arm/fold.h"
 
         .syntax unified
         .arm
         .text
-
-/* The sum so far, 32 bits and a carry, to 16 bits: twice the carry, as the first
- * addition of it can bring another. */
-        .macro  fold    sum
-        adcs    \sum, \sum, #0
-        adc     \sum, \sum, #0
-        adds    \sum, \sum, \sum, lsl #16
-        mov     \sum, \sum, lsr #16
-        adc     \sum, \sum, #0
-        .endm
 
 /* uint32_t pl_sum(const void *bytes, size_t length)
  *
