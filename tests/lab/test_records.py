@@ -133,16 +133,3 @@ def test_sizes_count_what_is_plumb_s_and_no_more():
     assert (total.text, total.rodata, total.data, total.bss) == (0x60, 8, 0, 0x230)
     assert found["src/stack"].text == 0x40
     assert found[sizes.GIVEN].bss == 0x200
-
-
-def test_a_page_s_tables_are_replaced_between_its_marks_only(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(f"above\n{report.BEGIN}\nold\n{report.END}\nbelow\n")
-    for value in ("1", "2"):
-        report.write_between_marks(page, [(["", "n"], [["row", value]])])
-    assert page.read_text() == (
-        f"above\n{report.BEGIN}\n|  | n |\n| --- | --: |\n| row | 2 |\n{report.END}\nbelow\n"
-    )
-    page.write_text("no marks\n")
-    report.write_between_marks(page, [(["", "n"], [["row", "1"]])])
-    assert page.read_text() == "no marks\n"

@@ -7,7 +7,7 @@
 #include "bytes/select.h"
 
 #ifdef PL_BYTES_ARM
-#include "bytes/arm/fold.h"
+#include "bytes/arm/fold.inc"
 
         .syntax unified
         .arm
