@@ -106,8 +106,9 @@ static uint32_t milliseconds_behind(const struct plumb *stack) {
 static void advance(struct plumb *stack, uint64_t now_us) {
     uint32_t behind;
 
-    if (stack->now_us == 0)
-        stack->tick_us = now_us; /* the first: this is where time begins */
+    if (!stack->started)
+        stack->tick_us = now_us; /* this is where time begins */
+    stack->started = true;
     stack->now_us = now_us;
     while ((behind = milliseconds_behind(stack)) > 0) {
         uint32_t step = pl_wheel_distance(&stack->wheel, stack->now_ms);

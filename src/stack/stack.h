@@ -45,6 +45,7 @@ struct plumb {
     uint64_t now_us;
     uint64_t tick_us; /* when the present millisecond began */
     uint32_t now_ms;
+    bool started;  /* polled before */
     bool in_poll;  /* inside plumb_poll(): the users' handlers may be called */
     bool settling; /* sends are settled before this call returns */
     struct pl_wheel wheel;

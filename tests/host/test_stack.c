@@ -61,6 +61,35 @@ static void smallest_memory_is_enough(void **state) {
         expect_equal(((uint8_t *)place)[i], 0x5a);
 }
 
+static unsigned expired;
+
+static void count_expiry(struct plumb *stack, struct plumb_timer *timer) {
+    (void)stack;
+    (void)timer;
+    expired++;
+}
+
+/* Whatever a clock's origin: a timer armed before it was known counts from there. */
+static void time_begins_at_the_first_poll(void **state) {
+    (void)state;
+    static const uint64_t origins[] = {0, 1, 3519000000U, UINT64_MAX / 2};
+    static PLUMB_STACK_MEMORY(place);
+    for (unsigned i = 0; i < sizeof origins / sizeof *origins; i++) {
+        struct plumb_options options = options_create();
+        struct plumb_timer timer = {0};
+        struct plumb *stack;
+        expect_equal(plumb_create(&stack, place, sizeof place, &options), PLUMB_OK);
+        expired = 0;
+        plumb_timer_start(stack, &timer, 1000, count_expiry);
+        plumb_poll(stack, origins[i]);
+        plumb_poll(stack, origins[i] + 999 * MILLISECOND);
+        expect_equal(expired, 0);
+        plumb_poll(stack, origins[i] + 1001 * MILLISECOND);
+        expect_equal(expired, 1);
+        plumb_destroy(stack);
+    }
+}
+
 static void names_of_counters(void **state) {
     (void)state;
     for (unsigned i = 0; i < PLUMB_COUNTER_COUNT; i++) {
@@ -192,7 +221,8 @@ static void instances_share_nothing(void **state) {
 }
 
 HARNESS_MAIN(cmocka_unit_test(creation_checks_what_it_is_given),
-             cmocka_unit_test(smallest_memory_is_enough), cmocka_unit_test(names_of_counters),
+             cmocka_unit_test(smallest_memory_is_enough),
+             cmocka_unit_test(time_begins_at_the_first_poll), cmocka_unit_test(names_of_counters),
              cmocka_unit_test(texts_of_errors), cmocka_unit_test(landing_is_checked),
              cmocka_unit_test(an_interface_belongs_to_one_stack),
              cmocka_unit_test(detached_in_the_middle), cmocka_unit_test(destroyed_in_the_middle),
