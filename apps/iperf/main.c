@@ -57,11 +57,21 @@ static void look(struct plumb *stack, struct plumb_timer *timer) {
         plumb_timer_start(stack, timer, 1000, look);
 }
 
-/* A free place, or that of a stream that lingers. */
+/* Streams of datagrams that are over, or of which only one ever came: whoever sent
+ * it may not exist. */
+static bool gives_way(const struct stream *stream) {
+    bool lone = stream->protocol == PROTOCOL_UDP && stream->packets[RECEIVING] == 1 &&
+                !(stream->active & 1U << SENDING);
+    return (lone || stream_lingers(stream)) && stream_age(stream) > IPERF_YIELD;
+}
+
 static struct stream *find_place(void) {
-    for (struct stream *s = iperf.streams; s < iperf.streams + IPERF_STREAMS; s++)
-        if (!s->used || (stream_lingers(s) && stream_age(s) > IPERF_YIELD))
+    for (struct stream *s = iperf.streams; s < iperf.streams + IPERF_STREAMS; s++) {
+        if (s->used && gives_way(s))
+            stream_end(s);
+        if (!s->used)
             return s;
+    }
     return NULL;
 }
 

@@ -225,10 +225,12 @@ static RARE bool look_again(struct plumb_gem *gem, bool *restarted) {
  * let go. The device's status is read after the ring was drained: a ring that
  * filled up meanwhile shows by its descriptors. */
 unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
+    const struct plumb *stack = gem->netif.stack;
     unsigned done = 0;
     bool restarted = false;
 
-    while (done < budget) {
+    /* A frame's taker may have detached the interface. */
+    while (done < budget && gem->netif.stack == stack) {
         const struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[gem->rx_next];
         uint32_t address = descriptor->address;
         if (address & RX_USED) {

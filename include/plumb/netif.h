@@ -49,7 +49,8 @@ struct plumb_netif_driver {
 
     /* Passes up to `budget` received frames to netif->input, each held once and
      * now the stack's; puts the packets whose sending has ended; looks again
-     * before it returns less than the budget. Returns the frames passed up. */
+     * before it returns less than the budget. Returns the frames passed up. Whoever
+     * takes a frame may detach the interface: netif->stack is then null. */
     unsigned (*poll)(struct plumb_netif *netif, uint64_t now_us, unsigned budget);
 
     /* Queues a frame, complete from its Ethernet header on (fragments at any

@@ -68,20 +68,22 @@ struct plumb_pool {
     struct plumb_packet *free;
     uint16_t free_count;
     uint16_t count;
-    uint16_t low_water;          /* the smallest free_count since creation */
-    uint16_t capacity;           /* bytes per buffer; 0 in a reference pool */
-    const struct plumb_dma *dma; /* how the buffers reach a device; null: coherent */
+    uint16_t low_water;               /* the smallest free_count since creation */
+    uint16_t capacity;                /* bytes per buffer; 0 in a reference pool */
+    const struct plumb_dma *dma;      /* how the buffers reach a device; null: coherent */
+    struct plumb_reference *released; /* nobody holds them, and the user is still to be told */
 };
 
 /* Memory that a user lends for sending. The user fills in the first four fields
  * and keeps the object and the memory unchanged until `release` was called, which
- * may send more, but must not close or abort a connection. */
+ * happens in plumb_poll() or plumb_destroy(), never in the midst of anything. */
 struct plumb_reference {
     const void *memory;
     size_t length; /* bytes */
     void (*release)(struct plumb_reference *reference);
     void *context;
-    uint32_t references; /* the stack's own */
+    uint32_t references; /* the stack's own, and the next */
+    struct plumb_reference *next;
 };
 
 /* One contiguous run of received bytes. */

@@ -6,7 +6,8 @@
  * allocates nothing and has no state outside the memory given to it. Several
  * instances live side by side in one process. All calls on one instance must
  * come from one thread of control; handlers are called from within
- * plumb_poll() only, and may call every function but plumb_poll() itself.
+ * plumb_poll() only, and may call every function but plumb_poll() and
+ * plumb_destroy().
  *
  *     static PLUMB_STACK_MEMORY(memory);
  *     struct plumb *stack;

@@ -116,8 +116,8 @@ void plumb_tcp_abort(struct plumb_tcp *connection);
 int plumb_tcp_error(const struct plumb_tcp *connection);
 
 enum plumb_tcp_option {
-    PLUMB_TCP_NODELAY,        /* 1: send small segments at once (no Nagle). Default 0 */
-    PLUMB_TCP_KEEPALIVE,      /* milliseconds idle before probing; 0: never. Default 0 */
+    PLUMB_TCP_NODELAY,   /* 1: send small segments at once (no Nagle). Default 0 */
+    PLUMB_TCP_KEEPALIVE, /* milliseconds idle before probing, up to a week; 0: never. Default 0 */
     PLUMB_TCP_USER_TIMEOUT,   /* milliseconds without any acknowledgement before giving up */
     PLUMB_TCP_SEND_BUFFER,    /* bytes, 1 to 1 MiB */
     PLUMB_TCP_RECEIVE_BUFFER, /* bytes, 1 to 1 MiB; above 65535 of use with peers that scale

@@ -18,8 +18,11 @@ int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ip
     if (address.be == 0) {
         netmask = gateway = PLUMB_IPV4_ANY;
     } else {
+        uint32_t hosts = ~plumb_get32(netmask), host = plumb_get32(address) & hosts;
         if (!pl_ipv4_is_host(address) || !is_netmask(netmask))
             return PLUMB_ERROR_INVALID;
+        if (hosts > 1 && (host == 0 || host == hosts))
+            return PLUMB_ERROR_INVALID; /* the network's own, or its broadcast address */
         if (gateway.be != 0 && (!pl_ipv4_is_host(gateway) || gateway.be == address.be ||
                                 ((gateway.be ^ address.be) & netmask.be) != 0))
             return PLUMB_ERROR_INVALID;

@@ -23,8 +23,11 @@ static uint8_t first_byte(plumb_ipv4 address) {
 bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address) {
     if (address.be == 0xffffffffU)
         return true;
-    return netif->ipv4.be != 0 && address.be == (netif->ipv4.be | ~netif->netmask.be) &&
-           netif->netmask.be != 0xffffffffU;
+    plumb_ipv4 hosts = {~netif->netmask.be};
+
+    /* A network of two hosts has none (RFC 3021). */
+    return netif->ipv4.be != 0 && address.be == (netif->ipv4.be | hosts.be) &&
+           plumb_get32(hosts) > 1;
 }
 
 /* Well formed, and no source route (RFC 7126 sections 4.3 and 4.4). */

@@ -6,8 +6,8 @@
  *  - The table is bounded. An entry that we needed (solicited) is displaced
  *    only for another that we need; one that a stranger's request made is
  *    displaced by anything, and displaces only its own kind.
- *  - A reachable neighbour's hardware address changes only by an answer to a
- *    request of ours, sent once the reachable time has passed.
+ *  - A known neighbour's hardware address never changes; only once it no longer
+ *    answers is the entry given up, and somebody else believed.
  *  - An unresolved neighbour holds one packet at most.
  */
 #include "link/link.h"
@@ -110,11 +110,14 @@ static struct pl_neighbour *find(struct link_state *state, const struct plumb_ne
 /* How willingly an entry gives way: 0 not at all. */
 static unsigned eviction_rank(const struct pl_neighbour *neighbour, bool solicited) {
     if (neighbour->state == PL_NEIGHBOUR_FREE)
-        return 4;
+        return 5;
     if (!neighbour->solicited)
-        return 3;
+        return 4;
     if (!solicited)
         return 0;
+    /* Who has not answered gives way to anyone before a peer that has. */
+    if (neighbour->state == PL_NEIGHBOUR_INCOMPLETE)
+        return 3;
     return neighbour->used ? 1 : 2;
 }
 
@@ -207,6 +210,17 @@ static void confirm(struct plumb *stack, struct pl_neighbour *neighbour,
     }
 }
 
+/* Someone else claims a known neighbour's address: whoever it was is asked whether
+ * still there, and keeps it if so. If not the entry ends within seconds, and then
+ * everybody is asked. So nobody takes an address by claiming it. */
+static void take_claim(struct plumb *stack, struct pl_neighbour *neighbour) {
+    pl_count(stack, PLUMB_COUNTER_arp_conflict);
+    if (neighbour->state == PL_NEIGHBOUR_STALE) {
+        neighbour->state = PL_NEIGHBOUR_PROBE; /* by the next tick */
+        neighbour->asked = 0;
+    }
+}
+
 /* Takes what a packet says of its sender. A stranger is learned from a request to
  * us, as it will want an answer. False when nothing was believed. */
 static bool learn(struct plumb *stack, struct link_state *state, struct plumb_netif *netif,
@@ -222,12 +236,13 @@ static bool learn(struct plumb *stack, struct link_state *state, struct plumb_ne
     if (!neighbour)
         return true; /* answered, if not remembered */
     bool same = pl_ethernet_same(&neighbour->hardware, &arp->sender_hardware);
-    if (neighbour->state == PL_NEIGHBOUR_REACHABLE) {
-        if (!same)
-            pl_count(stack, PLUMB_COUNTER_arp_conflict);
-        return same;
-    }
     bool asked = neighbour->asked != 0;
+    if (pl_neighbour_known(neighbour) && !same) {
+        take_claim(stack, neighbour);
+        return false;
+    }
+    if (neighbour->state == PL_NEIGHBOUR_REACHABLE)
+        return true;
     if (answer && !asked && !same)
         return false;
     confirm(stack, neighbour, &arp->sender_hardware, answer && asked);

@@ -45,9 +45,25 @@ struct plumb_packet *plumb_packet_take(struct plumb_pool *pool, uint16_t headroo
     return packet;
 }
 
-void pl_reference_put(struct plumb_reference *reference) {
-    if (--reference->references == 0)
+/* One fragment less of lent memory. Its user is told when no function of the stack
+ * or of a driver is at work: see pl_references_release. */
+static void reference_put(struct plumb_pool *pool, struct plumb_reference *reference) {
+    if (--reference->references)
+        return;
+    reference->next = pool->released;
+    pool->released = reference;
+}
+
+void pl_references_release(struct plumb_pool *pool) {
+    struct plumb_reference *reference = pool->released;
+
+    /* What they lead to waits for the next time. */
+    pool->released = NULL;
+    while (reference) {
+        struct plumb_reference *next = reference->next;
         reference->release(reference);
+        reference = next;
+    }
 }
 
 void plumb_fragment_put(struct plumb_packet *fragment) {
@@ -61,7 +77,7 @@ void plumb_fragment_put(struct plumb_packet *fragment) {
     pool->free_count++;
     if (reference) {
         fragment->owner.reference = NULL;
-        pl_reference_put(reference);
+        reference_put(pool, reference);
     }
 }
 

@@ -18,8 +18,8 @@
 /* Puts every packet of a queue linked by `next`. */
 void pl_queue_put(struct plumb_packet *queue);
 
-/* One user less of lent memory; releases it behind the last. */
-void pl_reference_put(struct plumb_reference *reference);
+/* Tells the users of lent memory that nobody holds any more. */
+void pl_references_release(struct plumb_pool *pool);
 
 /* The sum of all bytes of a packet. */
 uint32_t pl_packet_sum(const struct plumb_packet *packet);

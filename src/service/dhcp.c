@@ -192,8 +192,8 @@ static void ask_anew(struct plumb_dhcp *dhcp) {
 static void lose_lease(struct plumb_dhcp *dhcp) {
     dhcp->bound = false;
     plumb_netif_set_ipv4(dhcp->netif, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY);
-    tell(dhcp);
     ask_anew(dhcp);
+    tell(dhcp);
 }
 
 /* The pause before the next request for the same lease: half of what is left
@@ -228,14 +228,15 @@ static void on_timer(struct plumb *stack, struct plumb_timer *timer) {
         keep_lease(dhcp);
         return;
     }
-    if (plumb_now_ms(dhcp->stack) - dhcp->started_ms >= dhcp->options.patience_ms)
-        use_fallback(dhcp);
     if (dhcp->state == REQUESTING && dhcp->tries < 4) {
         send(dhcp, REQUEST);
         wait_backed_off(dhcp);
     } else {
         discover(dhcp);
     }
+    /* Last: its user may end the client when told. */
+    if (plumb_now_ms(dhcp->stack) - dhcp->started_ms >= dhcp->options.patience_ms)
+        use_fallback(dhcp);
 }
 
 /* ---- answers ---- */

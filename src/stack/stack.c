@@ -6,6 +6,7 @@
 
 #include "bytes/bytes.h"
 #include "packet/alignment.h"
+#include "packet/packet.h"
 
 static size_t round_up(size_t size) {
     return (size + 7) & ~(size_t)7;
@@ -51,6 +52,8 @@ void plumb_destroy(struct plumb *stack) {
             pl_layers[i]->destroy(stack, stack->states[i]);
     while (stack->netifs)
         plumb_netif_detach(stack->netifs);
+    if (stack->options.references)
+        pl_references_release(stack->options.references);
 }
 
 void *pl_layer_state(const struct plumb *stack, const struct pl_layer *layer) {
@@ -147,8 +150,12 @@ uint64_t plumb_poll(struct plumb *stack, uint64_t now_us) {
         if (netif->driver->poll(netif, now_us, CONFIG_PLUMB_POLL_BUDGET) >=
             CONFIG_PLUMB_POLL_BUDGET)
             more = true;
+    if (stack->options.references)
+        pl_references_release(stack->options.references);
     settle_layers(stack);
     stack->in_poll = stack->settling = false;
+    if (stack->options.references && stack->options.references->released)
+        more = true;
     return more ? now_us : next_deadline(stack);
 }
 

@@ -69,10 +69,14 @@ static void advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
     connection->send_unacked = acknowledgement;
     if (pl_before(connection->send_next, acknowledgement))
         connection->send_next = acknowledgement;
-    if (connection->flags & PL_TCP_RECOVERY)
+    if (connection->flags & PL_TCP_RECOVERY) {
         pl_tcp_recovery_acknowledgement(connection, bytes);
-    else
+    } else {
         pl_tcp_congestion_acked(connection, bytes);
+        /* Follows, or it would come to lie ahead after 2^31 bytes. */
+        if (pl_after(acknowledgement - 1, connection->recover))
+            connection->recover = acknowledgement - 1;
+    }
     connection->duplicates = 0;
     if (acknowledgement == connection->send_most && !connection->send_first)
         pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);

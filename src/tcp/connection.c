@@ -7,6 +7,9 @@
 #include "bytes/bytes.h"
 #include "inet/ports.h"
 
+/* Well within the 2^31 ms that a timer takes, probes included. */
+#define LONGEST_KEEPALIVE_MS (7U * 24 * 3600 * 1000)
+
 static struct plumb_tcp **bucket_of(struct pl_tcp_state *tcp, plumb_ipv4 remote, uint32_t ports) {
     uint32_t hash = remote.be ^ ports;
 
@@ -288,6 +291,9 @@ void plumb_tcp_shutdown(struct plumb_tcp *connection) {
     case PLUMB_TCP_STATE_CLOSE_WAIT:
         connection->state = PLUMB_TCP_STATE_LAST_ACK;
         break;
+    case PLUMB_TCP_STATE_SYN_SENT:
+    case PLUMB_TCP_STATE_SYN_RECEIVED: /* the handshake goes on; see establish() */
+        break;
     default:
         return;
     }
@@ -297,14 +303,16 @@ void plumb_tcp_shutdown(struct plumb_tcp *connection) {
 }
 
 void plumb_tcp_close(struct plumb_tcp *connection) {
-    if (connection->state == PLUMB_TCP_STATE_SYN_SENT || connection->receive_queued ||
-        connection->reordered) {
+    if ((connection->state != PLUMB_TCP_STATE_CLOSED &&
+         connection->state < PLUMB_TCP_STATE_ESTABLISHED) ||
+        connection->receive_queued || connection->reordered) {
         plumb_tcp_abort(connection);
         return;
     }
     connection->flags &= (uint16_t)~PL_TCP_USER;
     connection->handler = NULL;
     connection->post = NULL;
+    connection->progress_ms = connection->stack->now_ms;
     if (connection->state == PLUMB_TCP_STATE_FIN_WAIT_2)
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
     plumb_tcp_shutdown(connection);
@@ -345,9 +353,12 @@ int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option opt
             connection->flags &= (uint16_t)~PL_TCP_NO_DELAY;
         break;
     case PLUMB_TCP_KEEPALIVE:
+        if (value > LONGEST_KEEPALIVE_MS)
+            return PLUMB_ERROR_INVALID;
         connection->keepalive_ms = value;
         connection->keepalive = value ? pl_tcp_keepalive : NULL;
-        if (value)
+        if (value && connection->state != PLUMB_TCP_STATE_CLOSED &&
+            connection->state != PLUMB_TCP_STATE_TIME_WAIT)
             pl_tcp_set_deadline(connection, PL_TCP_IDLE, value);
         break;
     case PLUMB_TCP_USER_TIMEOUT:
@@ -397,17 +408,22 @@ static void destroy(struct plumb *stack, void *state) {
     }
 }
 
-/* Connections from an address that is no longer ours cannot go on. */
+/* Connections from an address that is no longer ours cannot go on; others may have
+ * another way now. */
 static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
                         plumb_ipv4 old) {
     struct pl_tcp_state *tcp = state;
 
-    (void)stack;
+    (void)old;
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
         struct plumb_tcp *connection = &tcp->connections[i];
-        if (connection->netif == netif && connection->local.be == old.be &&
-            netif->ipv4.be != old.be)
+        struct pl_route route;
+        if (connection->state == PLUMB_TCP_STATE_CLOSED || connection->netif != netif)
+            continue;
+        if (netif->ipv4.be != connection->local.be)
             pl_tcp_end(connection, PLUMB_ERROR_UNREACHABLE);
+        else if (pl_route_find(stack, netif, connection->remote, &route))
+            connection->next_hop = route.next_hop;
     }
 }
 

@@ -73,7 +73,9 @@ static void input_closed(struct pl_segment *segment) {
 static void establish(struct plumb_tcp *connection, const struct pl_segment *segment) {
     struct plumb *stack = connection->stack;
 
-    connection->state = PLUMB_TCP_STATE_ESTABLISHED;
+    /* The user may have shut down meanwhile. */
+    connection->state = connection->flags & PL_TCP_FIN_QUEUED ? PLUMB_TCP_STATE_FIN_WAIT_1
+                                                              : PLUMB_TCP_STATE_ESTABLISHED;
     connection->send_unacked = segment->acknowledgement;
     connection->window_sequence = segment->sequence;
     connection->window_acknowledgement = segment->acknowledgement;

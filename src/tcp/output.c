@@ -22,10 +22,9 @@
 static uint16_t window_field(struct plumb_tcp *connection, uint8_t flags) {
     uint32_t window = pl_tcp_receive_window(connection);
 
-    if (!(flags & PL_TCP_SYN)) {
-        uint32_t unit = 1U << connection->receive_scale;
-        window = (window + unit - 1) >> connection->receive_scale;
-    }
+    /* Down: what is said is less than what is kept open, never more. */
+    if (!(flags & PL_TCP_SYN))
+        window >>= connection->receive_scale;
     return (uint16_t)(window < UINT16_MAX ? window : UINT16_MAX);
 }
 
@@ -208,34 +207,38 @@ static bool takes_headers(const struct plumb_packet *segment) {
            ((uintptr_t)segment->data & 3) == 0;
 }
 
-/* Sends a segment with headers in front, its own or another packet's, and leaves it
- * as it was. */
+/* Sends the first `length` bytes of a segment with headers in front, its own or
+ * another packet's, and leaves it as it was. */
 static int send_with_headers(struct plumb_tcp *connection, struct plumb_packet *segment,
-                             uint8_t flags) {
+                             uint8_t flags, uint32_t length) {
     struct plumb_packet *front = takes_headers(segment) ? segment : take_header(connection);
     uint8_t *data = segment->data;
-    uint16_t length = segment->length;
+    uint16_t whole = segment->length;
+    uint32_t sum = length < whole ? pl_sum(data, length) : segment->sum;
 
     if (!front)
         return PLUMB_ERROR_NO_BUFFER;
+    segment->length = segment->total = (uint16_t)length;
     if (front != segment) {
         front->more = segment;
-        front->total = length;
+        front->total = (uint16_t)length;
         front->flags = PLUMB_PACKET_RETAINED;
     }
-    push_headers(connection, front, segment->sequence, flags, segment->sum);
+    push_headers(connection, front, segment->sequence, flags, sum);
     int result = transmit(connection, front);
     if (front != segment) {
         front->more = NULL;
         plumb_packet_put(front);
     }
     segment->data = data;
-    segment->length = segment->total = length;
+    segment->length = segment->total = whole;
     return result;
 }
 
 /* Notes that sequence numbers up to `end` are out. */
 static void note_sent(struct plumb_tcp *connection, uint32_t sequence, uint32_t end) {
+    if (connection->send_unacked == connection->send_most)
+        connection->progress_ms = connection->stack->now_ms;
     if (sequence == connection->send_most) {
         begin_timing(connection, end);
     } else {
@@ -251,20 +254,23 @@ static void note_sent(struct plumb_tcp *connection, uint32_t sequence, uint32_t 
     pl_tcp_time_oldest(connection);
 }
 
-static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segment) {
-    bool last = segment->next == NULL;
+/* Sends a segment, or a part from its front, which leaves it among the unsent. */
+static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segment,
+                        uint32_t length) {
+    bool whole = length == segment->total;
+    bool last = whole && segment->next == NULL;
     bool fin = last && connection->flags & PL_TCP_FIN_QUEUED;
     uint8_t flags = (uint8_t)(PL_TCP_ACK | (last ? PL_TCP_PSH : 0) | (fin ? PL_TCP_FIN : 0));
-    int result = send_with_headers(connection, segment, flags);
+    int result = send_with_headers(connection, segment, flags, length);
 
     if (result != PLUMB_OK)
         return result;
     connection->segments_out++;
     if (fin)
         connection->flags |= PL_TCP_FIN_SENT;
-    if (connection->send_unsent == segment)
+    if (whole && connection->send_unsent == segment)
         connection->send_unsent = segment->next;
-    note_sent(connection, segment->sequence, segment->sequence + segment->total + fin);
+    note_sent(connection, segment->sequence, segment->sequence + length + fin);
     return PLUMB_OK;
 }
 
@@ -294,12 +300,7 @@ void pl_tcp_send_oldest(struct plumb_tcp *connection) {
             send_fin(connection);
         return;
     }
-    if (oldest->total > window) {
-        if (!pl_tcp_split(connection, oldest, window))
-            return;
-        oldest = connection->send_first;
-    }
-    send_segment(connection, oldest);
+    send_segment(connection, oldest, oldest->total < window ? oldest->total : window);
 }
 
 /* ---- what may go now ---- */
@@ -329,7 +330,7 @@ static void send_queue(struct plumb_tcp *connection) {
          * at once is a silly window's (RFC 9293 section 3.8.6.2.1). */
         if (held_back(connection, segment) ||
             pl_tcp_in_flight(connection) + segment->total > usable_window(connection) ||
-            send_segment(connection, segment) != PLUMB_OK)
+            send_segment(connection, segment, segment->total) != PLUMB_OK)
             return;
     }
     if ((connection->flags & (PL_TCP_FIN_QUEUED | PL_TCP_FIN_SENT)) == PL_TCP_FIN_QUEUED)

@@ -40,11 +40,17 @@ static void pend_window_update(struct plumb_tcp *connection) {
 
 /* ---- in order ---- */
 
-/* Copies a small packet behind the last one queued, when it has room. */
+static bool is_half_empty(const struct plumb_pool *pool) {
+    return pool->free_count < pool->count / 2U;
+}
+
+/* Copies a small packet behind the last one queued, when it has room; any that
+ * fits, when buffers are scarce. */
 static bool merge_small(struct plumb_tcp *connection, const struct plumb_packet *packet) {
     struct plumb_packet *last = connection->receive_last;
 
-    if (!last || packet->total > SMALL || last->more || last->references != 1)
+    if (!last || last->more || last->references != 1 ||
+        (packet->total > SMALL && !is_half_empty(packet->pool)))
         return false;
     uint32_t used = (uint32_t)(last->data - last->owner.memory) + last->length;
     if (packet->total > (uint32_t)last->pool->capacity - used)
@@ -67,6 +73,7 @@ static void append(struct plumb_tcp *connection, struct plumb_packet *packet) {
         return;
     }
     packet->next = NULL;
+    connection->held++;
     if (connection->receive_first)
         connection->receive_last->next = packet;
     else
@@ -203,17 +210,22 @@ static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *s
     }
 }
 
-/* The last eighth of a pool is for acknowledgements and other connections, and the
- * eighth before that for payload in order. */
-static bool pool_allows(const struct plumb_packet *packet, bool in_order) {
+/* Each connection may hold a few packets as long as there are any beside the last
+ * sixteenth, which is for acknowledgements; more, and what is out of order, only
+ * while a quarter of the pool is free. So users who do not read cannot shut out
+ * those who do. */
+static bool pool_allows(const struct plumb_tcp *connection, const struct plumb_packet *packet,
+                        bool in_order) {
     const struct plumb_pool *pool = packet->pool;
+    unsigned share = pool->count / (4U * CONFIG_PLUMB_TCP_CONNECTIONS) + 2;
+    bool within = in_order && connection->held < share;
 
-    return pool->free_count >= pool->count / (in_order ? 8U : 4U);
+    return pool->free_count >= pool->count / (within ? 16U : 4U);
 }
 
 /* What waits out of order is worth less than what is next: the farthest goes first. */
 static void make_room(struct plumb_tcp *connection, const struct plumb_packet *packet) {
-    while (connection->reordered && !pool_allows(packet, true)) {
+    while (connection->reordered && !pool_allows(connection, packet, true)) {
         struct plumb_packet **link = &connection->reordered;
         while ((*link)->next)
             link = &(*link)->next;
@@ -248,7 +260,7 @@ void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segmen
     }
     if (in_order)
         make_room(connection, segment->packet);
-    if (segment->length && !pool_allows(segment->packet, in_order))
+    if (segment->length && !pool_allows(connection, segment->packet, in_order))
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_no_buffer);
     else if (in_order)
         take_in_order(connection, segment);
@@ -261,6 +273,7 @@ void pl_tcp_drop_received(struct plumb_tcp *connection) {
     pl_queue_put(connection->reordered);
     connection->receive_first = connection->receive_last = connection->reordered = NULL;
     connection->receive_queued = 0;
+    connection->held = 0;
     connection->reordered_count = 0;
     connection->post = NULL;
 }
@@ -299,6 +312,7 @@ void plumb_tcp_consume(struct plumb_tcp *connection, size_t length) {
         }
         length -= packet->total;
         connection->receive_first = packet->next;
+        connection->held--;
         plumb_packet_put(packet);
     }
     if (!connection->receive_first)

@@ -8,13 +8,17 @@
 
 /* The pause before asking again for a packet that was not there. */
 #define RETRY_MS 10
+/* What every host takes (RFC 9293 section 3.7.1). */
+#define SMALLEST_SEGMENT 536
 
 /* Payload per segment: at most half of what the peer ever had room for, so that
- * two fit (RFC 9293 section 3.8.6.2.1). */
+ * two fit (RFC 9293 section 3.8.6.2.1); but no window makes segments tiny. */
 static uint32_t segment_size(const struct plumb_tcp *connection) {
     uint32_t half = connection->send_window_most / 2;
 
-    return half && half < connection->mss ? half : connection->mss;
+    if (half < SMALLEST_SEGMENT)
+        half = SMALLEST_SEGMENT;
+    return half < connection->mss ? half : connection->mss;
 }
 
 static bool may_queue(const struct plumb_tcp *connection) {
@@ -52,6 +56,13 @@ static uint32_t room_in(const struct plumb_tcp *connection, const struct plumb_p
     return left < behind ? left : behind;
 }
 
+/* Where headers come from the same pool, payload leaves some for them. */
+static bool is_short(const struct plumb_options *options) {
+    const struct plumb_pool *pool = options->segments;
+
+    return pool == options->headers && pool->free_count <= 4U + pool->count / 8U;
+}
+
 /* The last segment while it takes more bytes, or a new one; null when the pool is
  * empty. */
 static struct plumb_packet *open_segment(struct plumb_tcp *connection) {
@@ -60,6 +71,8 @@ static struct plumb_packet *open_segment(struct plumb_tcp *connection) {
     if (connection->send_unsent && is_copied(last) && last->references == 1 &&
         room_in(connection, last))
         return last;
+    if (is_short(&connection->stack->options))
+        return NULL;
     last = plumb_packet_take(connection->stack->options.segments, PL_HEADROOM);
     if (last) {
         last->sum = 0;
@@ -154,36 +167,6 @@ static void cut_front(struct plumb_packet *segment, uint32_t length) {
     pl_packet_pull(segment, length);
     segment->sequence += length;
     segment->sum = pl_sum(segment->data, segment->length);
-}
-
-bool pl_tcp_split(struct plumb_tcp *connection, struct plumb_packet *segment, uint32_t length) {
-    const struct plumb_options *options = &connection->stack->options;
-    bool copied = is_copied(segment);
-    struct plumb_packet *front = copied ? plumb_packet_take(options->segments, PL_HEADROOM)
-                                        : plumb_packet_take(options->references, 0);
-    struct plumb_packet **link = &connection->send_first;
-
-    if (!front)
-        return false;
-    if (copied) {
-        pl_copy(front->data, segment->data, length);
-    } else {
-        front->owner.reference = segment->owner.reference;
-        front->owner.reference->references++;
-        front->data = segment->data;
-    }
-    front->length = front->total = (uint16_t)length;
-    front->sum = pl_sum(front->data, length);
-    front->sequence = segment->sequence;
-    front->flags = PLUMB_PACKET_RETAINED;
-    front->next = segment;
-    while (*link != segment)
-        link = &(*link)->next;
-    *link = front;
-    if (connection->send_unsent == segment)
-        connection->send_unsent = front;
-    cut_front(segment, length);
-    return true;
 }
 
 void pl_tcp_release_acknowledged(struct plumb_tcp *connection, uint32_t acknowledgement) {

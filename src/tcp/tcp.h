@@ -16,18 +16,19 @@
  *     |   sent, not acknowledged   |      never sent, or to be sent again   |
  *     send_unacked           send_next                         send_end
  *
- * Segments are cut when the user's bytes are queued and sent whole; only a small
- * window makes one be split. A time-out moves send_unsent and send_next back to
- * the front: what was sent is sent again by the ordinary path. send_most is
- * the highest number ever sent; acknowledgements up to it are good. Headers are
- * written in front of the payload where it lies on a word and no device still
- * reads the packet; otherwise a packet of their own goes in front.
+ * Segments are cut when the user's bytes are queued and sent whole; only the
+ * timer sends a part of one, when the window takes no more. A time-out moves send_unsent and
+ * send_next back to the front: what was sent is sent again by the ordinary path. send_most is the
+ * highest number ever sent; acknowledgements up to it are good. Headers are written in front of the
+ * payload where it lies on a word and no device still reads the packet; otherwise a packet of their
+ * own goes in front.
  *
  * Receiving. Payload in order stays in the packets it came in, linked from
  * receive_first, until the user consumes it; payload out of order waits in
  * `reordered`, sorted. Memory the user has posted is filled at once, summing and
- * copying in one pass. No packet is kept when its pool is down to an eighth, so
- * that acknowledgements and other connections always find buffers.
+ * copying in one pass. A connection that holds many packets gets no
+ * more when its pool runs low, so that acknowledgements and other connections
+ * always find buffers.
  *
  * Time. A connection has one timer on the wheel and some deadlines. Moving a
  * deadline away leaves the timer alone; when it fires too early it is set anew.
@@ -160,6 +161,7 @@ struct plumb_tcp {
     struct plumb_packet *receive_first, *receive_last;
     struct plumb_packet *reordered;
     uint16_t reordered_count;
+    uint16_t held;                  /* packets in the receive queue */
     const struct pl_tcp_post *post; /* null: no memory is posted */
     uint8_t *posted;
     uint32_t posted_length;
@@ -329,10 +331,6 @@ struct pl_tcp_post {
 };
 
 /* ---- send.c ---- */
-
-/* Makes `length` bytes at the front of an unsent segment one of their own; false
- * for want of a packet. */
-bool pl_tcp_split(struct plumb_tcp *connection, struct plumb_packet *segment, uint32_t length);
 
 /* Puts what is acknowledged up to `acknowledgement`. */
 void pl_tcp_release_acknowledged(struct plumb_tcp *connection, uint32_t acknowledgement);

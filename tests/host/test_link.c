@@ -367,7 +367,15 @@ static void arp_ages_and_confirms(void **state) {
     world_run(world, 4 * SECOND);
     expect(requests_sent(world, world->b.address) >= 1);
     expect(datagram_reaches(world, socket, world->b.address, world->b.ethernet));
-    /* The neighbour has moved to other hardware: the answer is believed. */
+    /* Another's claim is not believed while the neighbour answers; but once it no longer
+     * does, whoever answers the next question is. */
+    arp_from(world, 2, stranger, world->b.address, world->a.address);
+    world_drain(world);
+    expect(datagram_reaches(world, socket, world->b.address, world->b.ethernet));
+    world_run(world, 6 * SECOND);
+    world_drain(world);
+    plumb_udp_send(socket, endpoint_of(world->b.address, 9), "x", 1);
+    expect_equal(requests_sent(world, world->b.address), 1);
     arp_from(world, 2, stranger, world->b.address, world->a.address);
     world_drain(world);
     expect(datagram_reaches(world, socket, world->b.address, stranger));

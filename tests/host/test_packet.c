@@ -161,7 +161,7 @@ static void release(struct plumb_reference *reference) {
 static void lent_memory_is_released_once(void **state) {
     (void)state;
     static const uint8_t bytes[10] = "lent";
-    struct plumb_reference lent = {bytes, sizeof bytes, release, &released, 2};
+    struct plumb_reference lent = {bytes, sizeof bytes, release, &released, 2, 0};
     struct plumb_packet *packets[2];
     released = 0;
     for (unsigned i = 0; i < 2; i++) {
@@ -172,10 +172,14 @@ static void lent_memory_is_released_once(void **state) {
     plumb_packet_hold(packets[0]);
     plumb_packet_put(packets[0]);
     plumb_packet_put(packets[1]);
+    pl_references_release(&references);
     expect_equal(released, 0);
     plumb_packet_put(packets[0]);
-    expect_equal(released, 1);
     expect_equal(references.free_count, COUNT);
+    expect_equal(released, 0); /* not in the midst of whatever put it */
+    pl_references_release(&references);
+    pl_references_release(&references);
+    expect_equal(released, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, all_back)
