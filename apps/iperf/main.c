@@ -60,8 +60,7 @@ static void look(struct plumb *stack, struct plumb_timer *timer) {
 /* Streams of datagrams that are over, or of which only one ever came: whoever sent
  * it may not exist. */
 static bool gives_way(const struct stream *stream) {
-    bool lone = stream->protocol == PROTOCOL_UDP && stream->packets[RECEIVING] == 1 &&
-                !(stream->active & 1U << SENDING);
+    bool lone = stream->packets[RECEIVING] == 1 && !(stream->active & 1U << SENDING);
     return (lone || stream_lingers(stream)) && stream_age(stream) > IPERF_YIELD;
 }
 

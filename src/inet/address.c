@@ -2,11 +2,14 @@
 /* The IPv4 configuration of an interface. */
 #include "inet/ipv4.h"
 
-/* Ones, then zeroes (RFC 950), and not all of either. */
-static bool is_netmask(plumb_ipv4 mask) {
-    uint32_t hosts = ~plumb_get32(mask);
+/* May a host of a network have this address? The netmask is ones, then zeroes (RFC
+ * 950), and the host's part not all of either, but where there are only two (RFC
+ * 3021). */
+static bool fits(plumb_ipv4 address, plumb_ipv4 netmask) {
+    uint32_t hosts = ~plumb_get32(netmask), host = plumb_get32(address) & hosts;
 
-    return (hosts & (hosts + 1)) == 0 && mask.be != 0;
+    return pl_ipv4_is_host(address) && (hosts & (hosts + 1)) == 0 && hosts + 1 != 0 &&
+           (hosts <= 1 || (host != 0 && host != hosts));
 }
 
 int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ipv4 netmask,
@@ -18,11 +21,8 @@ int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ip
     if (address.be == 0) {
         netmask = gateway = PLUMB_IPV4_ANY;
     } else {
-        uint32_t hosts = ~plumb_get32(netmask), host = plumb_get32(address) & hosts;
-        if (!pl_ipv4_is_host(address) || !is_netmask(netmask))
+        if (!fits(address, netmask))
             return PLUMB_ERROR_INVALID;
-        if (hosts > 1 && (host == 0 || host == hosts))
-            return PLUMB_ERROR_INVALID; /* the network's own, or its broadcast address */
         if (gateway.be != 0 && (!pl_ipv4_is_host(gateway) || gateway.be == address.be ||
                                 ((gateway.be ^ address.be) & netmask.be) != 0))
             return PLUMB_ERROR_INVALID;

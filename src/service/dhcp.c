@@ -109,29 +109,51 @@ static void fill_options(const struct plumb_dhcp *dhcp, uint8_t type, uint8_t *o
     *option++ = OPTION_TYPE;
     *option++ = 1;
     *option++ = type;
-    if (dhcp->state == REQUESTING)
+    if (dhcp->state == REQUESTING) {
         option = put_option(option, OPTION_REQUESTED_ADDRESS, dhcp->offered);
-    if (dhcp->state == REQUESTING || type == RELEASE)
         option = put_option(option, OPTION_SERVER, dhcp->server);
-    if (type != RELEASE) {
-        *option++ = OPTION_PARAMETERS;
-        *option++ = (uint8_t)wanted;
-        for (unsigned i = 0; i < wanted; i++)
-            *option++ = kept_options[i];
     }
+    *option++ = OPTION_PARAMETERS;
+    *option++ = (uint8_t)wanted;
+    for (unsigned i = 0; i < wanted; i++)
+        *option++ = kept_options[i];
     *option = OPTION_END;
 }
 
-static void send(struct plumb_dhcp *dhcp, uint8_t type) {
+/* A message for the caller to give its options; null is as good as lost. */
+static struct plumb_packet *begin_message(const struct plumb_dhcp *dhcp) {
     struct plumb_packet *packet = plumb_udp_take(dhcp->socket, SHORTEST);
-    bool to_server = dhcp->state == RENEWING || type == RELEASE;
-    struct plumb_endpoint to = {to_server ? dhcp->server : PLUMB_IPV4_BROADCAST, SERVER_PORT};
+
+    if (packet)
+        fill_fixed(dhcp, (void *)packet->data);
+    return packet;
+}
+
+static void send(struct plumb_dhcp *dhcp, uint8_t type) {
+    struct plumb_packet *packet = begin_message(dhcp);
+    struct plumb_endpoint to = {PLUMB_IPV4_BROADCAST, SERVER_PORT};
 
     if (!packet)
-        return; /* as good as lost; it is sent again */
-    struct message *message = (void *)packet->data;
-    fill_fixed(dhcp, message);
-    fill_options(dhcp, type, message->options);
+        return;
+    if (dhcp->state == RENEWING)
+        to.address = dhcp->server;
+    fill_options(dhcp, type, ((struct message *)(void *)packet->data)->options);
+    plumb_udp_send_packet(dhcp->socket, to, packet);
+}
+
+/* By itself, for a firmware that never stops its client does not need it. */
+static void send_release(struct plumb_dhcp *dhcp) {
+    struct plumb_packet *packet = begin_message(dhcp);
+    struct plumb_endpoint to = {dhcp->server, SERVER_PORT};
+
+    if (!packet)
+        return;
+    uint8_t *option = ((struct message *)(void *)packet->data)->options;
+    *option++ = OPTION_TYPE;
+    *option++ = 1;
+    *option++ = RELEASE;
+    option = put_option(option, OPTION_SERVER, dhcp->server);
+    *option = OPTION_END;
     plumb_udp_send_packet(dhcp->socket, to, packet);
 }
 
@@ -380,7 +402,7 @@ int plumb_dhcp_start(struct plumb_dhcp *dhcp, struct plumb *stack, struct plumb_
 void plumb_dhcp_stop(struct plumb_dhcp *dhcp) {
     plumb_timer_stop(&dhcp->timer);
     if (dhcp->bound)
-        send(dhcp, RELEASE);
+        send_release(dhcp);
     plumb_udp_close(dhcp->socket);
     dhcp->bound = false;
     plumb_netif_set_ipv4(dhcp->netif, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY);

@@ -47,9 +47,7 @@ int plumb_create(struct plumb **out, void *memory, size_t size,
 }
 
 void plumb_destroy(struct plumb *stack) {
-    for (unsigned i = pl_layer_count; i--;)
-        if (pl_layers[i]->destroy)
-            pl_layers[i]->destroy(stack, stack->states[i]);
+    stack->ending = true;
     while (stack->netifs)
         plumb_netif_detach(stack->netifs);
     if (stack->options.references)

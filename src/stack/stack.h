@@ -24,8 +24,6 @@
 struct pl_layer {
     uint16_t state_size; /* bytes of its state, zeroed at creation */
     bool wants_stack;    /* its state begins with a struct plumb * to be filled in */
-    /* Puts every packet it holds that losing the interfaces does not free. Or null. */
-    void (*destroy)(struct plumb *stack, void *state);
     /* After the frames of a poll, or after a call by the user: events for the
      * user, acknowledgements and sends. Or null. */
     void (*settle)(struct plumb *stack, void *state);
@@ -45,6 +43,7 @@ struct plumb {
     uint64_t now_us;
     uint64_t tick_us; /* when the present millisecond began */
     uint32_t now_ms;
+    bool ending;   /* being destroyed: whatever an interface's end leaves is put */
     bool started;  /* polled before */
     bool in_poll;  /* inside plumb_poll(): the users' handlers may be called */
     bool settling; /* sends are settled before this call returns */

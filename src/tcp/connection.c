@@ -382,7 +382,7 @@ void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_inf
         .local = {connection->local, pl_tcp_local_port(connection)},
         .remote = {connection->remote, pl_tcp_remote_port(connection)},
         .mss = connection->mss,
-        .rto_ms = pl_tcp_backed_off(connection),
+        .rto_ms = connection->rto_ms,
         .srtt_us = connection->srtt_us,
         .congestion_window = connection->congestion_window,
         .slow_start_threshold = connection->slow_start_threshold,
@@ -395,19 +395,6 @@ void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_inf
     };
 }
 
-static void destroy(struct plumb *stack, void *state) {
-    struct pl_tcp_state *tcp = state;
-
-    (void)stack;
-    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
-        struct plumb_tcp *connection = &tcp->connections[i];
-        connection->flags &= (uint16_t)~PL_TCP_USER;
-        pl_tcp_end(connection, PLUMB_ERROR_ABORTED);
-        if (connection->tcp)
-            pl_tcp_drop_received(connection);
-    }
-}
-
 /* Connections from an address that is no longer ours cannot go on; others may have
  * another way now. */
 static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
@@ -418,8 +405,12 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
         struct plumb_tcp *connection = &tcp->connections[i];
         struct pl_route route;
-        if (connection->state == PLUMB_TCP_STATE_CLOSED || connection->netif != netif)
+        if (connection->netif != netif)
             continue;
+        if (stack->ending) {
+            connection->flags &= (uint16_t)~PL_TCP_USER;
+            pl_tcp_drop_received(connection);
+        }
         if (netif->ipv4.be != connection->local.be)
             pl_tcp_end(connection, PLUMB_ERROR_UNREACHABLE);
         else if (pl_route_find(stack, netif, connection->remote, &route))
@@ -430,7 +421,6 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
 const struct pl_layer pl_tcp_layer = {
     .state_size = sizeof(struct pl_tcp_state),
     .wants_stack = true,
-    .destroy = destroy,
     .settle = pl_tcp_settle,
     .readdressed = readdressed,
 };

@@ -12,11 +12,6 @@ void pl_tcp_drop(struct pl_segment *segment, enum plumb_counter counter) {
     segment->packet = NULL;
 }
 
-void pl_tcp_done(struct pl_segment *segment) {
-    plumb_packet_put(segment->packet);
-    segment->packet = NULL;
-}
-
 /* ---- checks on the segment alone ---- */
 
 /* Verifies the checksum. Payload that a connection wants in memory of its user's
@@ -106,12 +101,10 @@ static void input_syn_sent(struct plumb_tcp *connection, struct pl_segment *segm
         pl_tcp_reset_stranger(segment);
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_acknowledgement);
     } else if (segment->flags & PL_TCP_RST) {
-        if (ack) {
+        if (ack)
             pl_tcp_end(connection, PLUMB_ERROR_REFUSED);
-            pl_tcp_done(segment);
-        } else {
+        else
             pl_tcp_drop(segment, PLUMB_COUNTER_tcp_reset);
-        }
     } else if (!(segment->flags & PL_TCP_SYN) || segment->flags & PL_TCP_FIN) {
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_flags);
     } else if (ack) {
@@ -119,13 +112,11 @@ static void input_syn_sent(struct plumb_tcp *connection, struct pl_segment *segm
         establish(connection, segment);
         connection->flags |= PL_TCP_ACK_NOW;
         pl_tcp_tell(connection, PLUMB_TCP_CONNECTED);
-        pl_tcp_done(segment);
     } else {
         /* Both sides open at once (RFC 9293 section 3.5, figure 7). */
         connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
         pl_tcp_synchronise(connection, segment);
         pl_tcp_send_syn(connection);
-        pl_tcp_done(segment);
     }
 }
 
@@ -157,19 +148,16 @@ static void refuse_sequence(struct plumb_tcp *connection, struct pl_segment *seg
     if (connection->state == PLUMB_TCP_STATE_TIME_WAIT && segment->flags & PL_TCP_FIN)
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
     if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED &&
-        (segment->flags & (PL_TCP_SYN | PL_TCP_ACK)) == PL_TCP_SYN) {
+        (segment->flags & (PL_TCP_SYN | PL_TCP_ACK)) == PL_TCP_SYN)
         pl_tcp_send_syn(connection);
-    } else if (old && segment->length) {
+    else if (old && segment->length)
         pl_tcp_acknowledge_now(connection);
-    } else {
+    else
         pl_tcp_challenge(connection);
-    }
-    if (old) {
+    if (old)
         pl_count(connection->stack, PLUMB_COUNTER_tcp_duplicate);
-        pl_tcp_done(segment);
-    } else {
+    else
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_sequence);
-    }
 }
 
 /* RFC 5961 section 3.2: only the exact number resets; RFC 1337: not in TIME_WAIT. */
@@ -181,7 +169,6 @@ static void take_reset(struct plumb_tcp *connection, struct pl_segment *segment)
         pl_tcp_end(connection, connection->state == PLUMB_TCP_STATE_SYN_RECEIVED
                                    ? PLUMB_ERROR_REFUSED
                                    : PLUMB_ERROR_RESET);
-        pl_tcp_done(segment);
         return;
     }
     if (offset < open && connection->state != PLUMB_TCP_STATE_TIME_WAIT)
@@ -261,8 +248,6 @@ static void take_text(struct plumb_tcp *connection, struct pl_segment *segment) 
         pl_tcp_acknowledge_now(connection);
         if (segment->length)
             pl_tcp_drop(segment, PLUMB_COUNTER_tcp_window);
-        else
-            pl_tcp_done(segment);
         return;
     }
     if (segment->length && !(connection->flags & (PL_TCP_USER | PL_TCP_ACCEPT))) {
@@ -352,6 +337,7 @@ void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
         input_syn_sent(connection, &segment);
     else
         input_synchronised(connection, &segment);
+    /* Whoever took or dropped the packet has said so. */
     plumb_packet_put(segment.packet);
 }
 

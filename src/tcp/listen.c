@@ -130,5 +130,4 @@ void pl_tcp_passive_open(struct pl_segment *segment) {
     connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
     pl_tcp_synchronise(connection, segment);
     pl_tcp_send_syn(connection);
-    pl_tcp_done(segment);
 }

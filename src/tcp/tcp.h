@@ -280,9 +280,6 @@ bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_he
 /* Drops a segment's packet, counted. */
 void pl_tcp_drop(struct pl_segment *segment, enum plumb_counter counter);
 
-/* The end of a segment that lost nothing. */
-void pl_tcp_done(struct pl_segment *segment);
-
 /* ---- options.c ---- */
 
 /* Writes the options of a SYN and returns their length, a multiple of 4 up to 8. */
