@@ -22,6 +22,7 @@ from .records import Record
 
 CONNECTIONS = 1000
 QUICK_REPEATS = 1
+RECORDED_REPEATS = 5
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ class Bench:
         if options.opt not in self.kind.presets:
             known = ", ".join(self.kind.presets)
             raise LabError(f"{self.kind.name} is not built with {options.opt!r}, but: {known}")
+        if options.record and (options.tap or options.repeat < RECORDED_REPEATS):
+            raise LabError(
+                "what is recorded is the ordinary run: no --tap, no --quick, "
+                f"{RECORDED_REPEATS} repeats or more"
+            )
         self.out = options.out or OUT / time.strftime("%Y%m%d-%H%M%S")
         self.out.mkdir(parents=True, exist_ok=True)
         self.samples: list[measure.Sample] = []
@@ -173,6 +179,10 @@ class Bench:
                 )
         ram = whole.data + whole.bss
         self.records.append(Record("size", self.kind.name, "total", "ram_bytes", ram, **about))
+        count = sizes.descriptors(self.small)
+        self.records.append(
+            Record("size", self.kind.name, sizes.DESCRIPTORS, "bss_bytes", count, **about)
+        )
         self._measure_smallest()
 
     def _measure_smallest(self) -> None:
@@ -222,11 +232,11 @@ class Bench:
 
     def _write_pages(self, head: report.Rows, tables: list, note: str) -> None:
         name = self.kind.name
-        page = ROOT / ("docs/results.md" if name == "zynq" else f"docs/results-{name}.md")
         command = f"./plumb bench --board {name} --record"
+        if name == "zynq":  # first, as it can be refused
+            report.fill_readme(ROOT / "README.md", head, tables[:2])
+        page = ROOT / ("docs/results.md" if name == "zynq" else f"docs/results-{name}.md")
         report.write_markdown(page, head, tables, note, command)
-        if name == "zynq":
-            report.write_between_marks(ROOT / "README.md", tables[:2])
 
     def _show_culprits(self) -> None:
         if not self.kind.is_emulated:

@@ -19,6 +19,7 @@ class Verdict:
     value: float | None
     limit: float
     is_upper: bool
+    variant: str = "default"
 
     @property
     def is_met(self) -> bool:
@@ -59,13 +60,17 @@ def _verdict(goal: dict, records: list[Record], connections: int) -> Verdict:
     limit = goal["at_most" if is_upper else "at_least"]
     limit += goal.get("plus_per_connection", 0) * connections
     sign = "≤" if is_upper else "≥"
-    what = f"{goal['case']} {goal['metric'].replace('_', ' ')} {sign} {limit:g}"
-    return Verdict(what, None if value is None else round(value, 4), limit, is_upper)
+    variant = "" if goal["variant"] == "default" else f", {goal['variant']}"
+    what = f"{goal['case']} {goal['metric'].replace('_', ' ')}{variant} {sign} {limit:g}"
+    measured = None if value is None else round(value, 4)
+    return Verdict(what, measured, limit, is_upper, goal["variant"])
 
 
 def as_records(verdicts: list[Verdict], board: str, tools: dict[str, str]) -> list[Record]:
     """The verdicts as records of their own."""
     return [
-        Record("goal", board, v.what, "goal_met", float(v.is_met), "", tools=tools)
+        Record(
+            "goal", board, v.what, "goal_met", float(v.is_met), "", variant=v.variant, tools=tools
+        )
         for v in verdicts
     ]

@@ -10,6 +10,7 @@ from rich.table import Table
 from .errors import LabError
 from .goals import Verdict
 from .records import Record, find
+from .sizes import DESCRIPTORS
 
 SPEED = (
     ("Mbit/s", "throughput", 1),
@@ -80,6 +81,7 @@ def size_table(records: list[Record]) -> tuple[list[str], Rows]:
     smallest = [r for r in sizes if r.variant == "smallest"]
     folders = dict.fromkeys(sorted(r.case for r in sizes if r.metric == "text_bytes"))
     folders["total"] = folders.pop("total", None)
+    folders[DESCRIPTORS] = None  # beside the total, with the packets' buffers
     rows = [
         [
             folder,

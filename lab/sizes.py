@@ -12,6 +12,9 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
 
 from .errors import LabError
 from .paths import ROOT
@@ -28,6 +31,7 @@ _KINDS = (
     ("bss", (".bss", "COMMON", ".uncached")),
 )
 GIVEN = "given by the board"
+DESCRIPTORS = "packet descriptors"
 _GIVER = re.compile(r"CMakeFiles/\w+\.dir/(?:main|\S*/common/run)\.c\.o(?:bj)?$")
 
 
@@ -99,3 +103,10 @@ def total(sizes: dict[str, Size]) -> Size:
     for size in sizes.values():
         whole.add(size)
     return whole
+
+
+def descriptors(program: Path) -> int:
+    """Bytes of the packets' descriptors, which a board names NAME_packets."""
+    with program.open("rb") as stream:
+        symbols = ELFFile(stream).get_section_by_name(".symtab")
+        return sum(s["st_size"] for s in symbols.iter_symbols() if s.name.endswith("_packets"))

@@ -4,8 +4,9 @@
 import json
 
 import pytest
+from rich.console import Console as Terminal
 
-from lab import goals, iperf, records, report, sizes
+from lab import bench, goals, iperf, records, report, sizes
 from lab.console import Console
 from lab.errors import LabError
 from lab.paths import ROOT
@@ -89,6 +90,31 @@ def test_recorded_tables_replace_what_is_between_the_marks_of_a_page(tmp_path):
     page.write_text(f"{report.README_BEGIN} and no end")
     with pytest.raises(LabError, match="no place"):
         report.fill_readme(page, [], tables)
+
+
+def test_recording_writes_the_page_and_the_readme(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    readme = tmp_path / "README.md"
+    readme.write_text(f"{report.README_BEGIN}{report.README_END}")
+    run = bench.Bench(bench.Options(record=True, out=tmp_path / "out"), Terminal())
+    table = (["", "n"], [["a row", "7"]])
+    run._write_pages([["board", "zynq"]], [table, table], "a note")
+    assert "| a row | 7 |" in readme.read_text()
+    assert "| a row | 7 |" in (tmp_path / "docs/results.md").read_text()
+
+
+@pytest.mark.parametrize("unfit", [{"tap": True}, {"repeat": 1}])
+def test_only_the_ordinary_run_is_recorded(tmp_path, unfit):
+    with pytest.raises(LabError, match="ordinary run"):
+        bench.Bench(bench.Options(record=True, out=tmp_path, **unfit), Terminal())
+
+
+def test_what_is_recorded_meets_every_floor_in_force():
+    page = (ROOT / "docs/results.md").read_text()
+    assert "NOT met" not in page
+    limits = [goal.get("at_most", goal.get("at_least")) for goal in goals.load()]
+    assert page.count("met by") == len(limits)
+    assert ".text smallest" in page
 
 
 def test_the_readme_has_a_place_for_results():

@@ -10,7 +10,7 @@ from lab import build
 from lab.paths import ROOT
 
 MADE = (".git", ".venv", "build", "out")
-PRESETS = ("zynq", "zynq-os", "zynq-word", "linux", "host-gcc", "host-clang")
+PRESETS = ("zynq", "zynq-os", "zynq-size", "zynq-word", "linux", "host-gcc", "host-clang")
 
 
 def call(*words: object, **options: object) -> str:
