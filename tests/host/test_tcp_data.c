@@ -6,6 +6,7 @@
 #include <plumb_config.h>
 
 #include "peer.h"
+#include "tcp/tcp.h"
 
 enum { MSS = 1460 };
 
@@ -649,6 +650,41 @@ static void fast_retransmit_and_partial_acknowledgements(void **state) {
     disconnected(world, &user);
 }
 
+/* As if so many bytes had been sent, and the last of them acknowledged by itself. */
+static void move_sequence(struct user *user, struct peer *peer, uint32_t by) {
+    struct plumb_tcp *connection = user->connection;
+    expect_equal(connection->send_queued, 0);
+    connection->send_unacked += by;
+    connection->send_next += by;
+    connection->send_most += by;
+    connection->window_acknowledgement += by;
+    peer->acknowledgement += by;
+    plumb_tcp_send(connection, "x", 1);
+    world_settle(peer->world);
+    peer_accept(peer, TCP_ACK);
+    peer_send(peer, TCP_ACK, 0, 0);
+    expect_equal(connection->send_queued, 0);
+}
+
+/* Where the last recovery ended must not come to lie ahead. */
+static void fast_retransmit_after_two_gigabytes(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    for (unsigned i = 0; i < 3; i++)
+        move_sequence(&user, &peer, 0x40000000);
+    plumb_tcp_send(user.connection, bytes, 4 * MSS);
+    world_settle(world);
+    expect_equal(drain_payload(&peer), 4);
+    struct counters before = counters_now(&world->a);
+    for (unsigned i = 0; i < 3; i++)
+        peer_send(&peer, TCP_ACK, 0, 0);
+    expect_equal(counters_moved(&world->a, &before, "tcp_fast_retransmit"), 1);
+    expect_equal(peer_expect(&peer, TCP_ACK)->sequence, peer.acknowledgement);
+    disconnected(world, &user);
+}
+
 /* An acknowledgement that also carries data or a window is no duplicate. */
 static void only_true_duplicates_count(void **state) {
     (void)state;
@@ -816,6 +852,51 @@ static void user_timeout(void **state) {
     disconnected(world, &user);
 }
 
+/* Receives for a while and sends nothing but acknowledgements. */
+static void be_idle(struct peer *peer, unsigned seconds) {
+    for (unsigned i = 0; i < seconds; i++) {
+        peer_send(peer, TCP_ACK, bytes, 100);
+        world_run(peer->world, SECOND);
+        expect_equal(drain_payload(peer), 0);
+    }
+}
+
+/* The time that counts is since sending began, not since the last acknowledgement. */
+static void last_bytes_after_a_long_silence_are_sent_again(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    be_idle(&peer, 200);
+    plumb_tcp_send(user.connection, "last words", 10);
+    plumb_tcp_close(user.connection);
+    user.connection = 0;
+    world_settle(world);
+    expect(drain_payload(&peer) >= 1);
+    world_run(world, 2 * SECOND);
+    struct segment *again = peer_expect(&peer, TCP_ACK | TCP_FIN);
+    expect_equal(again->sequence, peer.acknowledgement);
+    expect_equal(again->length, 10);
+    assert_memory_equal(again->payload, "last words", 10);
+    peer_send(&peer, TCP_RST, 0, 0);
+    disconnected(world, &user);
+}
+
+static void user_timeout_begins_with_sending(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_USER_TIMEOUT, 10000), PLUMB_OK);
+    be_idle(&peer, 60);
+    plumb_tcp_send(user.connection, "x", 1);
+    world_run(world, 9 * SECOND);
+    expect(user.connection != 0);
+    world_run(world, 20 * SECOND);
+    expect_equal(user.error, PLUMB_ERROR_TIMED_OUT);
+    disconnected(world, &user);
+}
+
 /* ---- by reference ---- */
 
 static unsigned released;
@@ -890,6 +971,92 @@ static void reference_is_released_at_every_end(void **state) {
     }
 }
 
+/* Sends more whenever its memory comes back. */
+struct lender {
+    struct plumb_reference lent;
+    struct plumb_tcp *connection;
+    unsigned released, more, refused;
+    bool by_copy;
+};
+
+static void send_more(struct plumb_reference *reference) {
+    struct lender *lender = reference->context;
+    const uint8_t *next = bytes + 100 * ++lender->released;
+    expect_equal(reference->references, 0);
+    if (!lender->more)
+        return;
+    lender->more--;
+    if (lender->by_copy) {
+        expect_equal(plumb_tcp_send(lender->connection, next, 100), 100);
+        return;
+    }
+    reference->memory = next;
+    if (plumb_tcp_send_reference(lender->connection, reference) != PLUMB_OK)
+        lender->refused++;
+}
+
+static struct lender lend(struct user *user) {
+    return (struct lender){
+        .lent = {.memory = bytes, .length = 100, .release = send_more},
+        .connection = user->connection,
+    };
+}
+
+static void release_may_send_more(void **state) {
+    (void)state;
+    for (unsigned by_copy = 0; by_copy < 2; by_copy++) {
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, 0);
+        struct lender lender = lend(&user);
+        unsigned more = by_copy ? 1 : 5;
+        static uint8_t got[600];
+        fill(20);
+        lender.lent.context = &lender;
+        lender.more = more;
+        lender.by_copy = by_copy;
+        expect_equal(plumb_tcp_send_reference(user.connection, &lender.lent), PLUMB_OK);
+        peer_read(&peer, got, 100 * (more + 1));
+        assert_memory_equal(got, bytes, 100 * (more + 1));
+        expect_equal(lender.released, by_copy ? 1 : 6);
+        expect_equal(lender.refused, 0);
+        expect_equal(side_buffers_used(&world->a), 0);
+        disconnected(world, &user);
+    }
+}
+
+/* Whoever lends again at once, for ever, is told once a poll, and at the end of the
+ * connection once more. */
+static void release_that_always_sends_keeps_no_poll(void **state) {
+    (void)state;
+    enum { MANY = 1000 };
+    for (unsigned how = 0; how < 3; how++) {
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, 0);
+        struct lender lender = lend(&user);
+        static uint8_t got[300];
+        lender.lent.context = &lender;
+        lender.more = MANY;
+        expect_equal(plumb_tcp_send_reference(user.connection, &lender.lent), PLUMB_OK);
+        peer_read(&peer, got, sizeof got);
+        expect_equal(lender.released, 3);
+        if (how == 0)
+            peer_send(&peer, TCP_RST, 0, 0);
+        else if (how == 1)
+            plumb_netif_detach(world->a.netif);
+        else
+            plumb_tcp_abort(user.connection);
+        if (how == 2)
+            user.connection = 0;
+        world_settle(world);
+        expect_equal(lender.released, 4);
+        expect_equal(lender.refused, 1);
+        expect_equal(lender.lent.references, 0);
+        disconnected(world, &user);
+    }
+}
+
 static void reference_is_refused_whole(void **state) {
     (void)state;
     struct user user = {0};
@@ -947,6 +1114,154 @@ static void full_send_buffer_and_writable(void **state) {
     disconnected(world, &user);
 }
 
+/* ---- what a peer or a user can do to starve the other side ---- */
+
+/* A window never goes back, and all that was offered is taken, to the byte, though it
+ * is told in units of the scale. */
+static void window_offered_is_taken_to_its_edge(void **state) {
+    (void)state;
+    static const uint8_t mss_and_scale[8] = {2, 4, 0x05, 0xb4, 1, 3, 3, 7};
+    enum { SCALE = 5 };
+    struct user user = {.keep_unread = true};
+    struct world *world = world_single(0);
+    struct peer peer = peer_at(world, 40000, 80);
+    world_introduce(world);
+    user_listen(&user, &world->a, 80);
+    fill(18);
+    peer_send_syn(&peer, TCP_SYN, mss_and_scale, sizeof mss_and_scale);
+    struct segment *answer = peer_accept(&peer, TCP_SYN | TCP_ACK);
+    expect_equal(answer->options[answer->options_length - 1], SCALE);
+    peer_send(&peer, TCP_ACK, 0, 0);
+    /* What no multiple of the unit is free behind. */
+    uint32_t base = peer.sequence;
+    peer_send(&peer, TCP_ACK, bytes, 1001);
+    world_run(world, SECOND);
+    uint32_t edge = peer_expect(&peer, TCP_ACK)->window;
+    edge = (edge << SCALE) + 1001;
+    expect(edge <= CONFIG_PLUMB_TCP_RECEIVE_BUFFER);
+    for (uint32_t at = 1001; at < edge; at = peer.sequence - base)
+        peer_send(&peer, TCP_ACK, bytes + at, edge - at < MSS ? edge - at : MSS);
+    world_run(world, SECOND);
+    while (peer_take(&peer))
+        expect(peer.last.acknowledgement - base + ((uint32_t)peer.last.window << SCALE) <=
+               CONFIG_PLUMB_TCP_RECEIVE_BUFFER);
+    expect_equal(peer.last.acknowledgement, base + edge);
+    expect_equal(plumb_tcp_readable(user.connection), edge);
+    disconnected(world, &user);
+}
+
+/* A user who leaves a pool full of small segments unread does not stop the others. */
+static void one_who_does_not_read_starves_nobody(void **state) {
+    (void)state;
+    struct user idle = {.keep_unread = true}, other = {0};
+    struct peer flood, peer;
+    struct world *world = connected(&idle, &flood, &(struct world_options){.receive_count = 256});
+    user_listen(&other, &world->a, 81);
+    peer = peer_at(world, 41000, 81);
+    peer_connect(&peer);
+    for (unsigned i = 0; i < 255; i++) {
+        peer_send(&flood, TCP_ACK, bytes, 257);
+        drain_payload(&flood);
+    }
+    for (unsigned i = 1; i <= 50; i++) {
+        peer_send(&peer, TCP_ACK, "hello", 5);
+        expect_equal(other.length, 5 * i);
+        world_run(world, 100 * MILLISECOND);
+        drain_payload(&peer);
+    }
+    user_end(&other);
+    world_settle(world);
+    disconnected(world, &idle);
+}
+
+/* Probes and parts of segments need no packet of the pool that the queue emptied. */
+static void small_windows_pass_a_queue_that_emptied_the_pool(void **state) {
+    (void)state;
+    for (unsigned window = 0; window <= 1000; window += 500) {
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, &(struct world_options){.segment_count = 8});
+        static uint8_t got[65536];
+        fill(19);
+        peer.window = (uint16_t)window;
+        peer_send(&peer, TCP_ACK, 0, 0);
+        unsigned queued = (unsigned)plumb_tcp_send(user.connection, bytes, 60000);
+        expect(queued > MSS && queued <= 60000);
+        expect_equal(world->a.segments.free_count, 0);
+        unsigned arrived = 0, probes = 0;
+        for (unsigned i = 0; i < 60; i++) {
+            world_run(world, SECOND);
+            while (peer_take(&peer)) {
+                probes++;
+                if (window && peer.last.sequence == peer.acknowledgement) {
+                    expect(peer.last.length <= window);
+                    memcpy(got + arrived, peer.last.payload, peer.last.length);
+                    arrived += peer.last.length;
+                    peer.acknowledgement += peer.last.length;
+                }
+                peer_send(&peer, TCP_ACK, 0, 0);
+            }
+        }
+        expect(probes >= 4);
+        expect(arrived >= window);
+        peer.window = 65535;
+        peer_send(&peer, TCP_ACK, 0, 0);
+        peer_read(&peer, got + arrived, queued - arrived);
+        assert_memory_equal(got, bytes, queued);
+        expect_equal(side_buffers_used(&world->a), 0);
+        disconnected(world, &user);
+    }
+}
+
+/* A window of two bytes in the SYN does not cut what is sent later into crumbs. */
+static void tiny_window_at_first_makes_no_tiny_segments(void **state) {
+    (void)state;
+    static const uint8_t mss[4] = {2, 4, 0x05, 0xb4};
+    struct user user = {0};
+    struct world *world = world_single(0);
+    struct peer peer = peer_at(world, 40000, 80);
+    world_introduce(world);
+    user_listen(&user, &world->a, 80);
+    peer.window = 2;
+    peer_send_syn(&peer, TCP_SYN, mss, sizeof mss);
+    peer_accept(&peer, TCP_SYN | TCP_ACK);
+    peer_send(&peer, TCP_ACK, 0, 0);
+    expect_equal(plumb_tcp_send(user.connection, bytes, 20000), 20000);
+    expect(WORLD_SEGMENTS - world->a.segments.free_count <= 20000 / 536 + 1);
+    peer.window = 65535;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    static uint8_t got[20000];
+    peer_read(&peer, got, sizeof got);
+    disconnected(world, &user);
+}
+
+/* Payload leaves some of a pool that is the headers', too. */
+static void one_pool_for_all_still_answers_arp(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, &(struct world_options){.segment_count = 16});
+    struct frame request, *frame;
+    world->a.stack->options.headers = &world->a.segments;
+    frame_arp(&request, world->a.ethernet, 1, world->b.ethernet, world->b.address,
+              world->b.ethernet, world->a.address);
+    peer.window = 0;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    expect(plumb_tcp_send(user.connection, bytes, 60000) > 0);
+    expect_equal(plumb_tcp_send(user.connection, bytes, 60000), 0);
+    for (unsigned i = 0; i < 20; i++) {
+        world_run(world, SECOND);
+        while (peer_take(&peer))
+            peer_send(&peer, TCP_ACK, 0, 0);
+        world_inject(world, &request);
+        unsigned answers = 0;
+        while ((frame = world_collect_any(world)))
+            answers += frame_get16(frame, 12) == 0x0806 && frame_get16(frame, 20) == 2;
+        expect_equal(answers, 1);
+    }
+    disconnected(world, &user);
+}
+
 HARNESS_MAIN(
     cmocka_unit_test(in_order_bytes_arrive), cmocka_unit_test(every_order_of_four_segments),
     cmocka_unit_test(overlaps_deliver_once), cmocka_unit_test(overlap_with_different_bytes),
@@ -973,4 +1288,13 @@ HARNESS_MAIN(
     cmocka_unit_test(keepalive_finds_the_dead), cmocka_unit_test(user_timeout),
     cmocka_unit_test(reference_is_released_when_acknowledged),
     cmocka_unit_test(reference_is_released_at_every_end),
-    cmocka_unit_test(reference_is_refused_whole), cmocka_unit_test(full_send_buffer_and_writable))
+    cmocka_unit_test(reference_is_refused_whole), cmocka_unit_test(full_send_buffer_and_writable),
+    cmocka_unit_test(last_bytes_after_a_long_silence_are_sent_again),
+    cmocka_unit_test(user_timeout_begins_with_sending),
+    cmocka_unit_test(fast_retransmit_after_two_gigabytes),
+    cmocka_unit_test(window_offered_is_taken_to_its_edge),
+    cmocka_unit_test(one_who_does_not_read_starves_nobody),
+    cmocka_unit_test(small_windows_pass_a_queue_that_emptied_the_pool),
+    cmocka_unit_test(tiny_window_at_first_makes_no_tiny_segments),
+    cmocka_unit_test(one_pool_for_all_still_answers_arp), cmocka_unit_test(release_may_send_more),
+    cmocka_unit_test(release_that_always_sends_keeps_no_poll))
