@@ -55,8 +55,9 @@ struct plumb_netif_driver {
 
     /* Queues a frame, complete from its Ethernet header on (fragments at any
      * byte address). The driver holds each fragment for as long as the device
-     * reads it; the caller's own hold stays with the caller. PLUMB_OK, or
-     * PLUMB_ERROR_WOULD_BLOCK when the ring is full (the frame was not taken). */
+     * reads it; the caller's own hold stays with the caller. PLUMB_OK, or,
+     * the frame not taken, PLUMB_ERROR_WOULD_BLOCK when the ring is full or
+     * PLUMB_ERROR_TOO_LONG when it never fits. */
     int (*transmit)(struct plumb_netif *netif, struct plumb_packet *packet);
 
     /* Tells the device about queued frames. Called once after a batch. Or null. */

@@ -62,7 +62,8 @@ struct plumb_options {
 #define PLUMB_STACK_MEMORY(name) uint64_t name[(PLUMB_STACK_BYTES + 7) / 8]
 
 /* Builds an instance in `memory` (aligned to 8) of `size` bytes. Returns PLUMB_OK,
- * PLUMB_ERROR_INVALID, or PLUMB_ERROR_NO_MEMORY. `options` is copied. */
+ * PLUMB_ERROR_INVALID (also for pools with buffers below the least), or
+ * PLUMB_ERROR_NO_MEMORY. `options` is copied. */
 int plumb_create(struct plumb **stack, void *memory, size_t size,
                  const struct plumb_options *options);
 

@@ -33,7 +33,7 @@ typedef void plumb_udp_handler(struct plumb_udp *socket, struct plumb_packet *pa
 
 /* Opens a socket on a local address (PLUMB_IPV4_ANY: any of ours and broadcasts)
  * and port (0: one is chosen at random, RFC 6056). Returns PLUMB_OK,
- * PLUMB_ERROR_IN_USE or PLUMB_ERROR_NO_CONNECTION. */
+ * PLUMB_ERROR_INVALID (no handler), PLUMB_ERROR_IN_USE or PLUMB_ERROR_NO_CONNECTION. */
 int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_handler *handler,
                    void *context, struct plumb_udp **socket);
 
