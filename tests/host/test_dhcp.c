@@ -430,6 +430,64 @@ static void absurd_leases(void **state) {
     }
 }
 
+/* Stops the client when told that there is no lease, and lets its memory go. */
+static void on_change_stop(struct plumb_dhcp *dhcp, void *context) {
+    struct client *client = context;
+    client->told++;
+    if (dhcp->bound)
+        return;
+    plumb_dhcp_stop(dhcp);
+    memset(dhcp, 0xa5, sizeof *dhcp);
+}
+
+/* Nothing is heard of a client any more, and none of its memory is touched. */
+static void expect_gone(struct client *client) {
+    world_run(client->world, 200 * SECOND);
+    while (heard(client))
+        expect_equal(client->last.type, DISCOVER); /* sent before */
+    world_run(client->world, 200 * SECOND);
+    expect(!heard(client));
+    for (size_t i = 0; i < sizeof client->dhcp; i++)
+        expect_equal(((const uint8_t *)&client->dhcp)[i], 0xa5);
+    expect_equal(address_now(client), 0);
+    expect_equal(side_buffers_used(&client->world->a), 0);
+    world_end(client->world);
+}
+
+/* Refused at renewal, or never answered until it ends. */
+static void stopped_when_told_of_the_loss(void **state) {
+    (void)state;
+    for (unsigned refused = 0; refused < 2; refused++) {
+        struct client client;
+        begin(&client, 0);
+        client.dhcp.options.handler = on_change_stop;
+        lease(&client, 1000);
+        if (refused) {
+            world_run(client.world, 495 * SECOND);
+            await_message(&client, REQUEST, 10);
+            say(&client, NAK, 0);
+        } else {
+            for (unsigned i = 0; i < 1010; i++) {
+                world_run(client.world, SECOND);
+                while (heard(&client))
+                    ;
+            }
+        }
+        expect_equal(client.told, 2);
+        expect_gone(&client);
+    }
+}
+
+static void stopped_when_told_of_the_fallback(void **state) {
+    (void)state;
+    struct client client;
+    begin(&client, FRAME_IPV4(10, 0, 0, 15));
+    client.dhcp.options.handler = on_change_stop;
+    world_run(client.world, (CONFIG_PLUMB_DHCP_PATIENCE_MS + 100) * MILLISECOND);
+    expect_equal(client.told, 1);
+    expect_gone(&client);
+}
+
 HARNESS_MAIN(cmocka_unit_test(offer_request_acknowledge),
              cmocka_unit_test(unanswered_it_asks_with_growing_pauses),
              cmocka_unit_test(fallback_after_patience_and_lease_after_that),
@@ -437,4 +495,5 @@ HARNESS_MAIN(cmocka_unit_test(offer_request_acknowledge),
              cmocka_unit_test(refused_at_renewal), cmocka_unit_test(refused_at_request),
              cmocka_unit_test(released_when_stopped), cmocka_unit_test(answers_of_strangers),
              cmocka_unit_test(answers_from_another_port), cmocka_unit_test(answers_cut_and_garbled),
-             cmocka_unit_test(absurd_leases))
+             cmocka_unit_test(absurd_leases), cmocka_unit_test(stopped_when_told_of_the_loss),
+             cmocka_unit_test(stopped_when_told_of_the_fallback))

@@ -496,6 +496,49 @@ static void arp_more_peers_than_entries(void **state) {
     world_end(world);
 }
 
+/* Seconds in which the test answers for its own address. */
+static void answer_for(struct world *world, unsigned seconds) {
+    for (unsigned i = 0; i < seconds; i++) {
+        world_run(world, SECOND);
+        if (requests_sent(world, world->b.address))
+            arp_from(world, 2, world->b.ethernet, world->b.address, world->a.address);
+    }
+}
+
+/* Requests, announcements and answers, asked for or not, in every state of a neighbour
+ * that is there: its frames go on to where they went. */
+static void arp_claims_move_no_known_neighbour(void **state) {
+    (void)state;
+    enum { REACHABLE, STALE, PROBED, STATES, REQUEST = 0, ANNOUNCEMENT, ANSWER, CLAIMS };
+    for (unsigned turn = 0; turn < STATES * CLAIMS; turn++) {
+        unsigned at = turn / CLAIMS, claim = turn % CLAIMS;
+        struct world *world = world_single(0);
+        struct plumb_udp *socket = open_socket(world);
+        plumb_udp_send(socket, endpoint_of(world->b.address, 9), "x", 1);
+        arp_from(world, 2, world->b.ethernet, world->b.address, world->a.address);
+        world_drain(world);
+        /* Confirmed once, for it was used, and not used since. */
+        if (at != REACHABLE)
+            answer_for(world, 2 * CONFIG_PLUMB_ARP_REACHABLE_MS / 1000 + 5);
+        if (at == PROBED) {
+            expect(datagram_reaches(world, socket, world->b.address, world->b.ethernet));
+            world_run(world, 1100 * MILLISECOND);
+            expect_equal(requests_sent(world, world->b.address), 1);
+        }
+        struct counters before = counters_now(&world->a);
+        arp_from(world, claim == ANSWER ? 2 : 1, stranger, world->b.address,
+                 claim == ANNOUNCEMENT ? world->b.address : world->a.address);
+        expect_equal(counters_moved(&world->a, &before, "arp_conflict"), 1);
+        world_drain(world);
+        expect(datagram_reaches(world, socket, world->b.address, world->b.ethernet));
+        /* Whoever has it says so when asked. */
+        answer_for(world, 10);
+        world_drain(world);
+        expect(datagram_reaches(world, socket, world->b.address, world->b.ethernet));
+        world_end(world);
+    }
+}
+
 HARNESS_MAIN(
     cmocka_unit_test(runts_are_short), cmocka_unit_test(ethernet_drops_are_named),
     cmocka_unit_test(oversized_frames_stop_at_the_interface), cmocka_unit_test(vlan_tags),
@@ -510,4 +553,5 @@ HARNESS_MAIN(
     cmocka_unit_test(arp_defends_its_address_without_a_storm),
     cmocka_unit_test(arp_flood_keeps_live_peers),
     cmocka_unit_test(arp_strangers_displace_no_needed_peer),
-    cmocka_unit_test(arp_more_peers_than_entries))
+    cmocka_unit_test(arp_more_peers_than_entries),
+    cmocka_unit_test(arp_claims_move_no_known_neighbour))

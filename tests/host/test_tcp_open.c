@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* TCP: how connections begin and end. */
 #include <string.h>
+#include <unistd.h>
 
 #include <plumb_config.h>
 
@@ -807,6 +808,140 @@ static void thousand_connections(void **state) {
     world_end(world);
 }
 
+/* ---- calls at odd times ---- */
+
+/* A connection whose SYN is out, and its peer. */
+static struct world *connecting(struct user *user, struct peer *peer) {
+    struct world *world = world_single(0);
+    world_introduce(world);
+    user_connect_from(user, 5000, &world->a, world->b.address, 80);
+    *peer = peer_at(world, 80, 5000);
+    peer_accept(peer, TCP_SYN);
+    return world;
+}
+
+static struct plumb_tcp_info info_of(const struct plumb_tcp *connection) {
+    struct plumb_tcp_info info;
+    plumb_tcp_get_info(connection, &info);
+    return info;
+}
+
+/* In SYN_SENT, and in SYN_RECEIVED after a simultaneous open. */
+static void close_before_the_handshake_frees_the_slot(void **state) {
+    (void)state;
+    for (unsigned simultaneous = 0; simultaneous < 2; simultaneous++) {
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connecting(&user, &peer);
+        struct plumb_tcp *connection = user.connection;
+        if (simultaneous) {
+            peer_send_syn(&peer, TCP_SYN, mss_1460, sizeof mss_1460);
+            peer_expect(&peer, TCP_SYN | TCP_ACK);
+            expect_equal(user_info(&user).state, PLUMB_TCP_STATE_SYN_RECEIVED);
+        }
+        plumb_tcp_close(connection);
+        user.connection = 0;
+        world_settle(world);
+        expect_equal(info_of(connection).state, PLUMB_TCP_STATE_CLOSED);
+        if (simultaneous)
+            expect(peer_take(&peer) && peer.last.flags & TCP_RST);
+        peer_expect_nothing(&peer);
+        /* All slots are there for others. */
+        for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++)
+            expect_equal(try_connect(world, world->b.address, (uint16_t)(90 + i), never_told),
+                         PLUMB_OK);
+        world_end(world);
+    }
+}
+
+static void shutdown_before_the_handshake_sends_fin_after_it(void **state) {
+    (void)state;
+    for (unsigned when = 0; when < 3; when++) {
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connecting(&user, &peer);
+        if (when == 2) {
+            peer_send_syn(&peer, TCP_SYN, mss_1460, sizeof mss_1460);
+            peer_expect(&peer, TCP_SYN | TCP_ACK);
+        }
+        plumb_tcp_shutdown(user.connection);
+        world_settle(world);
+        peer_expect_nothing(&peer);
+        if (when == 0) {
+            peer_send_syn(&peer, TCP_SYN | TCP_ACK, mss_1460, sizeof mss_1460);
+        } else {
+            if (when == 1) {
+                peer_send_syn(&peer, TCP_SYN, mss_1460, sizeof mss_1460);
+                peer_expect(&peer, TCP_SYN | TCP_ACK);
+            }
+            peer_send(&peer, TCP_ACK, 0, 0);
+        }
+        do
+            expect(peer_take(&peer));
+        while (!(peer.last.flags & TCP_FIN));
+        expect_equal(peer.last.sequence, peer.acknowledgement);
+        peer.acknowledgement++;
+        expect_equal(user_info(&user).state, PLUMB_TCP_STATE_FIN_WAIT_1);
+        peer_send(&peer, TCP_ACK, 0, 0);
+        expect_equal(user_info(&user).state, PLUMB_TCP_STATE_FIN_WAIT_2);
+        peer_send(&peer, TCP_ACK, "late", 4);
+        expect_equal(user.length, 4);
+        peer_send(&peer, TCP_ACK | TCP_FIN, 0, 0);
+        expect(user.events & PLUMB_TCP_PEER_CLOSED);
+        peer_accept(&peer, TCP_ACK);
+        disconnected(world, &user);
+    }
+}
+
+static unsigned ends;
+
+static void set_keepalive_at_the_end(struct plumb_tcp *connection, unsigned events, void *context) {
+    (void)context;
+    if (!(events & PLUMB_TCP_CLOSED))
+        return;
+    ends++;
+    expect_equal(plumb_tcp_set_option(connection, PLUMB_TCP_KEEPALIVE, 5000), PLUMB_OK);
+}
+
+/* The slot is another connection's at once; no clock of the last one runs in it. */
+static void keepalive_set_when_told_of_the_end(void **state) {
+    (void)state;
+    struct world *world = world_single(0);
+    world_introduce(world);
+    ends = 0;
+    alarm(20); /* a poll that does not end */
+    for (unsigned i = 1; i <= 4; i++) {
+        struct plumb_tcp *connection;
+        struct peer peer = peer_at(world, 80, 5000);
+        expect_equal(plumb_tcp_connect(world->a.stack, endpoint_of(world->b.address, 80), 5000,
+                                       set_keepalive_at_the_end, 0, &connection),
+                     PLUMB_OK);
+        peer_accept(&peer, TCP_SYN);
+        peer_send(&peer, TCP_RST | TCP_ACK, 0, 0);
+        expect_equal(ends, i);
+        world_run(world, SECOND);
+    }
+    world_run(world, 20 * SECOND);
+    alarm(0);
+    expect_equal(ends, 4);
+    world_drain(world);
+    world_end(world);
+}
+
+static void keepalive_is_a_week_at_most(void **state) {
+    (void)state;
+    enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_KEEPALIVE, WEEK_MS), PLUMB_OK);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_KEEPALIVE, WEEK_MS + 1),
+                 PLUMB_ERROR_INVALID);
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_KEEPALIVE, UINT32_MAX),
+                 PLUMB_ERROR_INVALID);
+    disconnected(world, &user);
+}
+
 HARNESS_MAIN(cmocka_unit_test(passive_open), cmocka_unit_test(active_open),
              cmocka_unit_test(data_with_the_last_ack_of_the_handshake),
              cmocka_unit_test(a_lost_syn_ack_is_sent_again),
@@ -828,4 +963,8 @@ HARNESS_MAIN(cmocka_unit_test(passive_open), cmocka_unit_test(active_open),
              cmocka_unit_test(abandoned_fin_wait_ends), cmocka_unit_test(unacknowledged_fin_ends),
              cmocka_unit_test(new_syn_in_time_wait), cmocka_unit_test(old_syn_in_time_wait),
              cmocka_unit_test(reset_in_time_wait_is_ignored), cmocka_unit_test(time_wait_gives_way),
-             cmocka_unit_test(thousand_connections))
+             cmocka_unit_test(thousand_connections),
+             cmocka_unit_test(close_before_the_handshake_frees_the_slot),
+             cmocka_unit_test(shutdown_before_the_handshake_sends_fin_after_it),
+             cmocka_unit_test(keepalive_set_when_told_of_the_end),
+             cmocka_unit_test(keepalive_is_a_week_at_most))

@@ -330,10 +330,46 @@ static void ring_full(void **state) {
     world_end(world);
 }
 
+static void detach_once(struct plumb_udp *socket, struct plumb_packet *payload,
+                        const struct plumb_udp_source *source, void *context) {
+    struct inbox *inbox = context;
+    (void)socket;
+    (void)payload;
+    inbox->count++;
+    plumb_netif_detach(source->netif);
+}
+
+/* The rest of what has arrived goes nowhere, and the interface may come back. */
+static void handler_detaches_the_interface(void **state) {
+    (void)state;
+    struct world *world = world_single(0);
+    struct frame_path path = world_path(world, 1000, 2000);
+    struct inbox inbox = {0};
+    struct plumb_udp *socket;
+    struct frame frame;
+    expect_equal(plumb_udp_open(world->a.stack, endpoint_of(0, 2000), detach_once, &inbox, &socket),
+                 PLUMB_OK);
+    frame_udp(&frame, &path, "hello", 5);
+    for (unsigned times = 1; times <= 3; times++) {
+        for (unsigned i = 0; i < 3; i++)
+            expect_equal(plumb_wire_inject(world->a.end, frame.bytes, frame.length), PLUMB_OK);
+        world_settle(world);
+        expect_equal(inbox.count, times);
+        expect_equal(side_buffers_used(&world->a), 0);
+        expect_equal(plumb_netif_attach(world->a.stack, world->a.netif), PLUMB_OK);
+        expect_equal(plumb_netif_set_ipv4(world->a.netif, ipv4_of(world->a.address),
+                                          ipv4_of(0xffffff00U), PLUMB_IPV4_ANY),
+                     PLUMB_OK);
+        world_drain(world);
+    }
+    world_drain(world);
+    world_end(world);
+}
+
 HARNESS_MAIN(cmocka_unit_test(every_size_both_ways), cmocka_unit_test(lengths_wrong),
              cmocka_unit_test(checksum_checked_on_every_bit), cmocka_unit_test(checksum_of_zero),
              cmocka_unit_test(closed_port_is_said_unreachable),
              cmocka_unit_test(sockets_are_found_and_bounded),
              cmocka_unit_test(handler_keeps_closes_and_answers), cmocka_unit_test(nowhere_to_send),
              cmocka_unit_test(pool_runs_empty), cmocka_unit_test(receive_pool_runs_empty),
-             cmocka_unit_test(ring_full))
+             cmocka_unit_test(ring_full), cmocka_unit_test(handler_detaches_the_interface))
