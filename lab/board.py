@@ -205,6 +205,21 @@ class Board:
         """Waits for the board to know its address."""
         self.wait(lambda: bool(self.console.address), limit_s, "did not come up")
 
+    def wait_ready_or_ended(self, limit_s: float = READY_LIMIT_S) -> None:
+        """The same for an application that may have done its work before that."""
+        self.wait(
+            lambda: self.has_ended or bool(self.console.address), limit_s, "did not come up"
+        )
+        self.check_faults()
+
+    def exit_status(self) -> int:
+        """The status a board ended with; raises if it was not by its own will."""
+        self.check_faults()
+        status = self._exit_status()
+        if status is None:
+            raise self._failure("ended by itself")
+        return status
+
     def follow(self, process: subprocess.Popen, limit_s: float, what: str) -> None:
         """Follows the console until a client has ended."""
         try:
@@ -238,8 +253,14 @@ class Board:
             text += "\n  " + " ".join(f"{name}={values[name]:#010x}" for name in row)
         return text
 
+    def _exit_status(self) -> int | None:
+        """What a board that has ended said of it on its console, or by its process's end."""
+        if self.console.exit_status is not None:
+            return self.console.exit_status
+        return getattr(self._driver, "ended_with", lambda: None)()
+
     def _status_text(self) -> str:
-        status = self.console.exit_status
+        status = self._exit_status()
         return "" if status is None else f" with status {status}"
 
     def _where_it_is(self) -> str:

@@ -134,6 +134,14 @@ class ProgramDriver(ConsoleExpectMixin, Driver, PowerProtocol, ConsoleProtocol):
             child.stdout.close()
             self.exit_status = child.returncode
 
+    def ended_with(self) -> int | None:
+        """The status of a program that ended by itself; None if a signal ended it."""
+        try:
+            status = self._child.wait(STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return None
+        return status if status >= 0 else None
+
     def cycle(self):
         """Ends it and starts it anew."""
         self.off()

@@ -8,6 +8,7 @@ from . import build
 from .board import Board, Setup, kind_of
 from .network import BOARD_ADDRESS, Network, TapNetwork, UserNetwork, enter_namespace
 
+HIGHEST_STATUS = 255  # that a process can end with
 PORTS = {"iperf": (5001,), "echo": (7, 9, 19)}
 HINTS = {
     5001: "iperf -c {address} -p {port}      (-u for UDP, -R for the other way)",
@@ -59,13 +60,14 @@ def run(options: Options, pid: int) -> int:
     setup = Setup(firmware, network, pcap=pcap, keep_own_clock=False, on_line=say)
     try:
         with Board(kind, setup) as board:
-            board.wait_ready()
-            explain(options.app, network, pid)
+            board.wait_ready_or_ended()
+            if not board.has_ended:
+                explain(options.app, network, pid)
             while not board.has_ended:
                 board.pump(1.0)
-                if not board.has_ended:
-                    board.check()
-            board.check_faults()
-            return board.console.exit_status or 0
+                board.check_faults()
+            status = board.exit_status()
+            say(f"lab: the application ended with status {status}")
+            return status if 0 <= status <= HIGHEST_STATUS else 1
     finally:
         network.close()

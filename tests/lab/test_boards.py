@@ -24,6 +24,28 @@ def test_a_fault_is_explained():
     assert "last lines of the console" in done.stdout
 
 
+@pytest.mark.parametrize("board", ["zynq", pytest.param("linux", marks=needs_tap)])
+def test_an_application_that_ends_with_status_0_is_a_success(board):
+    done = plumb("run", "selftest", "--board", board)
+    assert "selftest: passed" in done.stdout
+    assert done.returncode == 0, done.stdout
+    assert "ended by itself" not in done.stdout
+
+
+def test_an_end_without_a_status_is_a_failure(tmp_path):
+    mark = tmp_path / "frames.pcap"
+    lab = start("run", "iperf", "--pcap", mark)
+    try:
+        assert until(lambda: "Ctrl-C" in lab.stdout.readline(), 120)
+        (emulator,) = [p for p, c in processes_with(str(mark)).items() if c.startswith("qemu")]
+        os.kill(emulator, signal.SIGKILL)
+        assert lab.wait(20) == 1
+        assert "ended by itself" in lab.stdout.read()
+    finally:
+        lab.kill()
+        lab.stdout.close()
+
+
 def test_a_board_that_says_nothing_is_given_up():
     setup = Setup(build.firmware("zynq", "fault_silent"), UserNetwork())
     with Board(KINDS["zynq"], setup) as board, pytest.raises(BoardError) as caught:
