@@ -575,6 +575,49 @@ static void no_segment_to_send_with(void **state) {
     disconnected(world, &user);
 }
 
+/* A SYN each from all hosts of the network, none of which is there. Answers to them
+ * must not cost a live flow its neighbour, nor anything else. */
+static void flood_of_spoofed_neighbours_keeps_a_live_flow(void **state) {
+    (void)state;
+    static const uint16_t ports[] = {80, 9999}; /* a listener's, and nobody's */
+    for (unsigned i = 0; i < 2; i++) {
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, 0);
+        /* It confirms its address, once for the next minute. */
+        world_run(world, 2 * SECOND);
+        peer_expect_nothing(&peer);
+        for (unsigned ms = 0; ms < 1000; ms++) {
+            for (unsigned k = 0; k < 10; k++) {
+                struct frame frame;
+                struct frame_path path = world_path(world, (uint16_t)(1024 + ms), ports[i]);
+                path.from = FRAME_IPV4(10, 0, 0, 3 + (10 * ms + k) % 250);
+                frame_tcp(&frame, &path, 1234, 0, TCP_SYN, 65535, 0, 0, 0, 0);
+                expect_equal(plumb_wire_inject(world->a.end, frame.bytes, frame.length), PLUMB_OK);
+            }
+            world_run(world, MILLISECOND);
+            if (ms % 10 == 0)
+                expect_equal(plumb_tcp_send(user.connection, "alive", 5), 5);
+            bool arrived = false;
+            for (struct frame *frame; (frame = world_collect_any(world));) {
+                bool arp = frame_get16(frame, 12) == 0x0806;
+                expect(!arp || frame_get32(frame, 38) != world->b.address);
+                arrived |= !arp && frame_get32(frame, 30) == world->b.address &&
+                           frame_get16(frame, 16) == 20 + 20 + 5;
+            }
+            expect(arrived == (ms % 10 == 0));
+            if (!arrived)
+                continue;
+            peer.acknowledgement += 5;
+            peer_send(&peer, TCP_ACK, 0, 0);
+        }
+        user_end(&user);
+        /* Who was asked for does not answer. */
+        world_run(world, 10 * SECOND);
+        disconnected(world, &user);
+    }
+}
+
 HARNESS_MAIN(
     cmocka_unit_test(header_cut_at_every_length), cmocka_unit_test(data_offset_of_every_value),
     cmocka_unit_test(wrong_checksum_of_every_bit), cmocka_unit_test(every_flag_on_a_closed_port),
@@ -587,4 +630,5 @@ HARNESS_MAIN(
     cmocka_unit_test(forged_duplicates), cmocka_unit_test(tiny_segments_out_of_order),
     cmocka_unit_test(icmp_errors_do_not_end_a_connection),
     cmocka_unit_test(icmp_ends_a_connection_attempt), cmocka_unit_test(no_buffer_to_answer_with),
-    cmocka_unit_test(no_segment_to_send_with))
+    cmocka_unit_test(no_segment_to_send_with),
+    cmocka_unit_test(flood_of_spoofed_neighbours_keeps_a_live_flow))
