@@ -695,24 +695,150 @@ static void statistics_add_up(void **state) {
     }
 }
 
-HARNESS_MAIN(cmocka_unit_test(probe_tells_devices_apart),
-             cmocka_unit_test(without_an_offset_frames_land_on_words),
-             cmocka_unit_test(silence_in_loopback_is_not_fatal),
-             cmocka_unit_test(bad_configurations_are_refused),
-             cmocka_unit_test(unused_queues_are_parked), cmocka_unit_test(every_length_on_silicon),
-             cmocka_unit_test(every_length_on_qemu), cmocka_unit_test(budget_bounds_a_poll),
-             cmocka_unit_test(frames_are_kept_and_written_to),
-             cmocka_unit_test(refill_failure_costs_frames_only),
-             cmocka_unit_test(impossible_descriptors_cost_one_frame_each),
-             cmocka_unit_test(a_lost_end_is_counted_when_the_next_frame_starts),
-             cmocka_unit_test(overrun_is_recovered_from),
-             cmocka_unit_test(a_stuck_device_does_not_sleep),
-             cmocka_unit_test(checksum_verdicts_are_passed_on),
-             cmocka_unit_test(fragments_are_gathered),
-             cmocka_unit_test(nothing_is_sent_before_the_flush),
-             cmocka_unit_test(what_is_not_flushed_survives_a_poll),
-             cmocka_unit_test(a_full_ring_refuses_and_wakes),
-             cmocka_unit_test(impossible_packets_are_refused),
-             cmocka_unit_test(a_transmit_error_costs_what_was_queued),
-             cmocka_unit_test(stop_gives_back_what_was_queued),
-             cmocka_unit_test(the_link_is_followed), cmocka_unit_test(statistics_add_up))
+/* ---- under a stack ---- */
+
+static PLUMB_STACK_MEMORY(stack_memory);
+static struct plumb *stack;
+static struct plumb_packet reference_packets[2];
+static struct plumb_pool references;
+static struct plumb_udp *udp;
+static unsigned told;
+
+#define HERE  FRAME_IPV4(10, 0, 0, 1)
+#define THERE FRAME_IPV4(10, 0, 0, 2)
+static const uint8_t here[6] = {2, 0, 0, 0, 0, 9}, there[6] = {2, 0, 0, 0, 0, 2};
+
+static void stack_begin(plumb_udp_handler *handler) {
+    prepare(FULL);
+    expect_equal(plumb_gem_create(&gem, &config), PLUMB_OK);
+    expect_equal(plumb_pool_create(&references, reference_packets, 0, 2, 0, &model.dma), PLUMB_OK);
+    struct plumb_options options = {
+        .seed = {1, 2}, .segments = &segments, .headers = &segments, .references = &references};
+    expect_equal(plumb_create(&stack, stack_memory, sizeof stack_memory, &options), PLUMB_OK);
+    plumb_poll(stack, now_us);
+    expect_equal(plumb_netif_attach(stack, &gem.netif), PLUMB_OK);
+    expect_equal(
+        plumb_netif_set_ipv4(&gem.netif, ipv4_of(HERE), ipv4_of(0xffffff00U), PLUMB_IPV4_ANY),
+        PLUMB_OK);
+    expect_equal(plumb_udp_open(stack, endpoint_of(0, 7), handler, 0, &udp), PLUMB_OK);
+    told = 0;
+}
+
+static void stack_end(void) {
+    plumb_destroy(stack);
+    expect_equal(rx_pool.free_count, rx_pool.count);
+    expect_equal(segments.free_count, segments.count);
+    expect_equal(references.free_count, references.count);
+}
+
+static void detach_first(struct plumb_udp *socket, struct plumb_packet *payload,
+                         const struct plumb_udp_source *source, void *context) {
+    (void)socket;
+    (void)payload;
+    (void)context;
+    told++;
+    plumb_netif_detach(source->netif);
+}
+
+/* What else has arrived goes nowhere, and every buffer comes home. */
+static void handler_detaches_the_interface(void **state) {
+    (void)state;
+    stack_begin(detach_first);
+    struct frame frame;
+    struct frame_path path = {.from = THERE, .to = HERE, .from_port = 9, .to_port = 7};
+    memcpy(path.from_ethernet, there, 6);
+    memcpy(path.to_ethernet, here, 6);
+    frame_udp(&frame, &path, "hello", 5);
+    for (unsigned i = 0; i < 3; i++)
+        expect(model_receive(frame.bytes, frame.length));
+    for (unsigned i = 0; i < 3; i++)
+        plumb_poll(stack, now_us += 1000);
+    expect_equal(told, 1);
+    expect_equal(rx_pool.free_count, rx_pool.count);
+    stack_end();
+}
+
+static void ignore(struct plumb_udp *socket, struct plumb_packet *payload,
+                   const struct plumb_udp_source *source, void *context) {
+    (void)socket;
+    (void)payload;
+    (void)source;
+    (void)context;
+}
+
+static int say(const char *word) {
+    return plumb_udp_send(udp, endpoint_of(THERE, 9), word, 5);
+}
+
+static void say_inner(struct plumb_reference *reference) {
+    expect_equal(reference->references, 0);
+    told++;
+    expect_equal(say("inner"), PLUMB_OK);
+}
+
+static void expect_said(unsigned index, const char *word) {
+    expect(index < model.sent_count);
+    assert_memory_equal(model.sent[index % MODEL_SENT] + FRAME_UDP_PAYLOAD, word, 5);
+}
+
+/* The first in a full ring is lent memory whose user answers its return by sending:
+ * a frame that is just being queued stays whole, and both go out, once. */
+static void release_sends_while_a_full_ring_is_swept(void **state) {
+    (void)state;
+    stack_begin(ignore);
+    static uint8_t lent_bytes[64];
+    struct plumb_reference lent = {
+        .memory = lent_bytes, .length = 60, .release = say_inner, .references = 1};
+    struct frame frame;
+    frame_arp(&frame, here, 1, there, THERE, (const uint8_t[6]){0}, HERE);
+    expect(model_receive(frame.bytes, frame.length));
+    plumb_poll(stack, now_us += 1000);
+    plumb_poll(stack, now_us += 1000);
+    model.send_later = true;
+    unsigned first = model.sent_count;
+    struct plumb_packet *packet = plumb_packet_take(&references, 0);
+    packet->owner.reference = &lent;
+    packet->data = model_arena + 150 * 1024;
+    packet->length = packet->total = 60;
+    expect_equal(transmit(packet), PLUMB_OK);
+    plumb_packet_put(packet);
+    for (unsigned i = 1; i < RING; i++)
+        expect_equal(say("fills"), PLUMB_OK);
+    flush();
+    model_send();
+    expect_equal(say("outer"), PLUMB_OK);
+    for (unsigned i = 0; i < 5; i++) {
+        flush();
+        model_send();
+        plumb_poll(stack, now_us += 1000);
+    }
+    expect_equal(told, 1);
+    expect_equal(model.sent_count, first + RING + 2);
+    for (unsigned i = 1; i < RING; i++)
+        expect_said(first + i, "fills");
+    expect_said(first + RING, "outer");
+    expect_said(first + RING + 1, "inner");
+    expect_equal(gem.tx_used, 0);
+    stack_end();
+}
+
+HARNESS_MAIN(
+    cmocka_unit_test(probe_tells_devices_apart),
+    cmocka_unit_test(without_an_offset_frames_land_on_words),
+    cmocka_unit_test(silence_in_loopback_is_not_fatal),
+    cmocka_unit_test(bad_configurations_are_refused), cmocka_unit_test(unused_queues_are_parked),
+    cmocka_unit_test(every_length_on_silicon), cmocka_unit_test(every_length_on_qemu),
+    cmocka_unit_test(budget_bounds_a_poll), cmocka_unit_test(frames_are_kept_and_written_to),
+    cmocka_unit_test(refill_failure_costs_frames_only),
+    cmocka_unit_test(impossible_descriptors_cost_one_frame_each),
+    cmocka_unit_test(a_lost_end_is_counted_when_the_next_frame_starts),
+    cmocka_unit_test(overrun_is_recovered_from), cmocka_unit_test(a_stuck_device_does_not_sleep),
+    cmocka_unit_test(checksum_verdicts_are_passed_on), cmocka_unit_test(fragments_are_gathered),
+    cmocka_unit_test(nothing_is_sent_before_the_flush),
+    cmocka_unit_test(what_is_not_flushed_survives_a_poll),
+    cmocka_unit_test(a_full_ring_refuses_and_wakes),
+    cmocka_unit_test(impossible_packets_are_refused),
+    cmocka_unit_test(a_transmit_error_costs_what_was_queued),
+    cmocka_unit_test(stop_gives_back_what_was_queued), cmocka_unit_test(the_link_is_followed),
+    cmocka_unit_test(statistics_add_up), cmocka_unit_test(handler_detaches_the_interface),
+    cmocka_unit_test(release_sends_while_a_full_ring_is_swept))
