@@ -4,7 +4,7 @@
 
 #include <plumb_config.h>
 
-#include "harness.h"
+#include "peer.h"
 
 /* A world whose stack knows the test, and an echo request to it. */
 static struct world *begin(struct frame *echo) {
@@ -311,6 +311,11 @@ static void addresses_are_checked_when_set(void **state) {
         {FRAME_IPV4(10, 0, 0, 1), 0, 0, PLUMB_ERROR_INVALID},
         {FRAME_IPV4(10, 0, 0, 1), 0xffffff00, FRAME_IPV4(10, 0, 0, 1), PLUMB_ERROR_INVALID},
         {FRAME_IPV4(10, 0, 0, 1), 0xffffff00, FRAME_IPV4(10, 0, 1, 1), PLUMB_ERROR_INVALID},
+        {FRAME_IPV4(10, 0, 0, 0), 0xffffff00, 0, PLUMB_ERROR_INVALID},
+        {FRAME_IPV4(10, 0, 0, 255), 0xffffff00, 0, PLUMB_ERROR_INVALID},
+        {FRAME_IPV4(10, 0, 0, 7), 0xfffffff8, 0, PLUMB_ERROR_INVALID},
+        {FRAME_IPV4(10, 0, 0, 2), 0xfffffffe, FRAME_IPV4(10, 0, 0, 3), PLUMB_OK},
+        {FRAME_IPV4(10, 0, 0, 3), 0xfffffffe, FRAME_IPV4(10, 0, 0, 2), PLUMB_OK},
         {FRAME_IPV4(10, 0, 0, 1), 0xffffff00, FRAME_IPV4(10, 0, 0, 2), PLUMB_OK},
         {FRAME_IPV4(10, 0, 0, 1), 0xffffffff, 0, PLUMB_OK},
         {0, 0, 0, PLUMB_OK},
@@ -320,6 +325,76 @@ static void addresses_are_checked_when_set(void **state) {
                                           ipv4_of(cases[i].netmask), ipv4_of(cases[i].gateway)),
                      cases[i].result);
     expect(plumb_ipv4_equal(world->a.netif->ipv4, PLUMB_IPV4_ANY));
+    world_end(world);
+}
+
+/* Two hosts and no broadcast address (RFC 3021): the odd one is a host as any. */
+static void two_hosts_on_a_network(void **state) {
+    (void)state;
+    struct world *world = world_single(&(struct world_options){.unconfigured = true});
+    struct frame_path path = world_path(world, 0, 0);
+    struct frame request;
+    path.to = FRAME_IPV4(10, 0, 0, 2);
+    path.from = FRAME_IPV4(10, 0, 0, 3);
+    expect_equal(
+        plumb_netif_set_ipv4(world->a.netif, ipv4_of(path.to), ipv4_of(0xfffffffeU), ipv4_of(0)),
+        PLUMB_OK);
+    world_drain(world);
+    frame_arp(&request, world->a.ethernet, 1, world->b.ethernet, path.from, world->a.ethernet,
+              path.to);
+    world_inject(world, &request);
+    assert_non_null(world_collect_any(world));
+    frame_icmp(&request, &path, 8, 0, 0x10001, "hello", 5);
+    world_inject(world, &request);
+    struct frame *reply = world_collect_any(world);
+    assert_non_null(reply);
+    assert_memory_equal(reply->bytes, world->b.ethernet, 6);
+    expect_equal(frame_get32(reply, 30), path.from);
+    expect_equal(reply->bytes[FRAME_TRANSPORT], 0);
+    world_end(world);
+}
+
+/* How many ARP requests for an address were sent; the rest is thrown away. */
+static unsigned asks_for(struct world *world, uint32_t address) {
+    unsigned count = 0;
+    for (struct frame *frame; (frame = world_collect_any(world));)
+        count += frame_get16(frame, 12) == 0x0806 && frame_get16(frame, 20) == 1 &&
+                 frame_get32(frame, 38) == address;
+    return count;
+}
+
+static void connections_follow_a_new_gateway(void **state) {
+    (void)state;
+    uint32_t second = FRAME_IPV4(10, 0, 0, 77);
+    const uint8_t hardware[6] = {2, 0, 0, 0, 0, 77};
+    struct user user = {0};
+    struct world *world = world_single(0);
+    expect_equal(plumb_netif_set_ipv4(world->a.netif, ipv4_of(world->a.address),
+                                      ipv4_of(0xffffff00U), ipv4_of(world->b.address)),
+                 PLUMB_OK);
+    world_introduce(world);
+    user_listen(&user, &world->a, 80);
+    struct peer peer = peer_at(world, 40000, 80);
+    peer.path.from = FRAME_IPV4(8, 8, 8, 8);
+    peer_connect(&peer);
+    expect_equal(user.accepted, 1);
+    expect_equal(plumb_netif_set_ipv4(world->a.netif, ipv4_of(world->a.address),
+                                      ipv4_of(0xffffff00U), ipv4_of(second)),
+                 PLUMB_OK);
+    plumb_tcp_send(user.connection, "hello", 5);
+    world_run(world, 10 * MILLISECOND);
+    expect(asks_for(world, second) >= 1);
+    struct frame answer;
+    frame_arp(&answer, world->a.ethernet, 2, hardware, second, world->a.ethernet, world->a.address);
+    world_inject(world, &answer);
+    world_run(world, SECOND);
+    struct frame *frame = world_collect_any(world);
+    assert_non_null(frame);
+    expect_equal(frame_get32(frame, 30), peer.path.from);
+    assert_memory_equal(frame->bytes, hardware, 6);
+    expect_equal(plumb_tcp_error(user.connection), PLUMB_OK);
+    user_end(&user);
+    world_settle(world);
     world_end(world);
 }
 
@@ -487,4 +562,5 @@ HARNESS_MAIN(
     cmocka_unit_test(addresses_are_checked_when_set), cmocka_unit_test(echo_of_every_size),
     cmocka_unit_test(echo_of_nothing_but_zeroes), cmocka_unit_test(echo_malformed),
     cmocka_unit_test(types_without_an_answer), cmocka_unit_test(errors_are_quoted_in_full),
-    cmocka_unit_test(rate_is_limited_and_recovers))
+    cmocka_unit_test(rate_is_limited_and_recovers), cmocka_unit_test(two_hosts_on_a_network),
+    cmocka_unit_test(connections_follow_a_new_gateway))
