@@ -229,6 +229,15 @@ class Board:
                 process.kill()
                 process.wait()
 
+    def function_now(self) -> str:
+        """The function an emulated board is in; empty if nobody knows."""
+        pc = self._pc()
+        return "" if pc is None else self.program.symbol_at(pc).partition("+")[0]
+
+    def hung(self) -> BoardError:
+        """What to raise for a board that was seen not to get on."""
+        return self._failure("hangs: it does not leave one function", self._where_it_is())
+
     def _hear_out(self) -> None:
         deadline = time.monotonic() + LAST_WORDS_S
         while time.monotonic() < deadline and not self.has_ended:
@@ -263,13 +272,14 @@ class Board:
         status = self._exit_status()
         return "" if status is None else f" with status {status}"
 
-    def _where_it_is(self) -> str:
+    def _pc(self) -> int | None:
         registers = getattr(self._driver, "registers", lambda: "")()
         match = re.search(r"R15=([0-9a-f]{8})", registers)
-        if not match:
-            return ""
-        address = int(match.group(1), 16)
-        return f"\n  it is at pc {address:#010x}  {self.program.place(address)}"
+        return int(match.group(1), 16) if match else None
+
+    def _where_it_is(self) -> str:
+        pc = self._pc()
+        return "" if pc is None else f"\n  it is at pc {pc:#010x}  {self.program.place(pc)}"
 
     def _failure(self, what: str, more: str = "") -> BoardError:
         text = f"board {self.kind.name}: {what}{more}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from . import build
 from .board import Board, Setup, kind_of
 from .network import BOARD_ADDRESS, Network, TapNetwork, UserNetwork, enter_namespace
+from .watch import Watch
 
 HIGHEST_STATUS = 255  # that a process can end with
 PORTS = {"iperf": (5001,), "echo": (7, 9, 19)}
@@ -47,6 +48,17 @@ def explain(app: str, network: Network, pid: int) -> None:
     say("lab: Ctrl-C ends it")
 
 
+def follow(board: Board) -> None:
+    """Shows the console until the board ends; raises if it faults or hangs."""
+    watch = Watch(board.function_now)
+    while not board.has_ended:
+        if board.pump(1.0):
+            watch.reset()
+        elif not board.has_ended and watch.is_hung():
+            raise board.hung()
+        board.check_faults()
+
+
 def run(options: Options, pid: int) -> int:
     """Boots and follows; ends by Ctrl-C, or with the board."""
     kind = kind_of(options.board)
@@ -63,9 +75,7 @@ def run(options: Options, pid: int) -> int:
             board.wait_ready_or_ended()
             if not board.has_ended:
                 explain(options.app, network, pid)
-            while not board.has_ended:
-                board.pump(1.0)
-                board.check_faults()
+            follow(board)
             status = board.exit_status()
             say(f"lab: the application ended with status {status}")
             return status if 0 <= status <= HIGHEST_STATUS else 1

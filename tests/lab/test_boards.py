@@ -68,6 +68,14 @@ def test_a_board_that_hangs_is_given_up_with_its_place():
     assert "fault_hang.c" in str(caught.value), "the source line it hangs at"
 
 
+def test_a_run_that_hangs_ends_with_its_place():
+    done = plumb("run", "fault_hang", limit_s=60)
+    assert done.returncode == 1, done.stdout
+    assert "board zynq: hangs" in done.stdout
+    assert "app_poll" in done.stdout and "fault_hang.c" in done.stdout
+    assert "last lines of the console" in done.stdout
+
+
 def test_an_emulator_that_does_not_start_says_why(tmp_path):
     setup = Setup(tmp_path / "nothing.elf", UserNetwork())
     with pytest.raises(BoardError, match="could not load kernel"):
