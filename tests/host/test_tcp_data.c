@@ -1150,28 +1150,35 @@ static void window_offered_is_taken_to_its_edge(void **state) {
     disconnected(world, &user);
 }
 
-/* A user who leaves a pool full of small segments unread does not stop the others. */
+/* A user who leaves a pool full of segments unread, small ones or whole ones, does
+ * not stop the others. */
 static void one_who_does_not_read_starves_nobody(void **state) {
     (void)state;
-    struct user idle = {.keep_unread = true}, other = {0};
-    struct peer flood, peer;
-    struct world *world = connected(&idle, &flood, &(struct world_options){.receive_count = 256});
-    user_listen(&other, &world->a, 81);
-    peer = peer_at(world, 41000, 81);
-    peer_connect(&peer);
-    for (unsigned i = 0; i < 255; i++) {
-        peer_send(&flood, TCP_ACK, bytes, 257);
-        drain_payload(&flood);
+    static const struct {
+        uint16_t buffers, length, count;
+    } floods[] = {{256, 257, 255}, {40, MSS, 44}};
+    for (unsigned k = 0; k < 2; k++) {
+        struct user idle = {.keep_unread = true}, other = {0};
+        struct peer flood, peer;
+        struct world *world =
+            connected(&idle, &flood, &(struct world_options){.receive_count = floods[k].buffers});
+        user_listen(&other, &world->a, 81);
+        peer = peer_at(world, 41000, 81);
+        peer_connect(&peer);
+        for (unsigned i = 0; i < floods[k].count; i++) {
+            peer_send(&flood, TCP_ACK, bytes, floods[k].length);
+            drain_payload(&flood);
+        }
+        for (unsigned i = 1; i <= 50; i++) {
+            peer_send(&peer, TCP_ACK, "hello", 5);
+            expect_equal(other.length, 5 * i);
+            world_run(world, 100 * MILLISECOND);
+            drain_payload(&peer);
+        }
+        user_end(&other);
+        world_settle(world);
+        disconnected(world, &idle);
     }
-    for (unsigned i = 1; i <= 50; i++) {
-        peer_send(&peer, TCP_ACK, "hello", 5);
-        expect_equal(other.length, 5 * i);
-        world_run(world, 100 * MILLISECOND);
-        drain_payload(&peer);
-    }
-    user_end(&other);
-    world_settle(world);
-    disconnected(world, &idle);
 }
 
 /* Probes and parts of segments need no packet of the pool that the queue emptied. */
