@@ -299,13 +299,11 @@ static void arrive(struct plumb_wire_end *end, struct plumb_wire_frame *frame) {
 
 static unsigned wire_poll(struct plumb_netif *netif, uint64_t now_us, unsigned budget) {
     struct plumb_wire_end *end = end_of(netif);
-    const struct plumb *stack = netif->stack;
     unsigned count = 0;
     end->now_us = now_us;
     end->blocked = false;
     ring_release(end, now_us);
-    /* A frame's taker may have detached the interface. */
-    while (count < budget && netif->stack == stack) {
+    while (count < budget) {
         struct plumb_wire_frame *frame = frame_next_due(end, now_us);
         if (!frame)
             break;

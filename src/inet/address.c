@@ -23,7 +23,7 @@ int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ip
     } else {
         if (!fits(address, netmask))
             return PLUMB_ERROR_INVALID;
-        if (gateway.be != 0 && (!pl_ipv4_is_host(gateway) || gateway.be == address.be ||
+        if (gateway.be != 0 && (!fits(gateway, netmask) || gateway.be == address.be ||
                                 ((gateway.be ^ address.be) & netmask.be) != 0))
             return PLUMB_ERROR_INVALID;
     }

@@ -311,6 +311,8 @@ static void addresses_are_checked_when_set(void **state) {
         {FRAME_IPV4(10, 0, 0, 1), 0, 0, PLUMB_ERROR_INVALID},
         {FRAME_IPV4(10, 0, 0, 1), 0xffffff00, FRAME_IPV4(10, 0, 0, 1), PLUMB_ERROR_INVALID},
         {FRAME_IPV4(10, 0, 0, 1), 0xffffff00, FRAME_IPV4(10, 0, 1, 1), PLUMB_ERROR_INVALID},
+        {FRAME_IPV4(10, 0, 0, 1), 0xffffff00, FRAME_IPV4(10, 0, 0, 0), PLUMB_ERROR_INVALID},
+        {FRAME_IPV4(10, 0, 0, 1), 0xffffff00, FRAME_IPV4(10, 0, 0, 255), PLUMB_ERROR_INVALID},
         {FRAME_IPV4(10, 0, 0, 0), 0xffffff00, 0, PLUMB_ERROR_INVALID},
         {FRAME_IPV4(10, 0, 0, 255), 0xffffff00, 0, PLUMB_ERROR_INVALID},
         {FRAME_IPV4(10, 0, 0, 7), 0xfffffff8, 0, PLUMB_ERROR_INVALID},
