@@ -30,6 +30,13 @@ Pcap = Annotated[Path | None, typer.Option(help="Write every frame to this file.
 Opt = Annotated[str, typer.Option(help="The firmware's optimisation: O2 or Os.")]
 
 
+def in_words(problem: OSError) -> str:
+    """What the system refused, and of which file."""
+    if problem.filename is None or problem.strerror is None:
+        return str(problem) or type(problem).__name__
+    return f"{problem.filename}: {problem.strerror}"
+
+
 def guarded(command: Callable[..., int]) -> Callable[..., None]:
     """Makes a command end with the status its outcome asks for."""
 
@@ -40,6 +47,9 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
         except LabError as problem:
             print(f"plumb: {problem}", file=sys.stderr)
             status = problem.status
+        except OSError as problem:
+            print(f"plumb: {in_words(problem)}", file=sys.stderr)
+            status = LabError.status
         except KeyboardInterrupt:
             print("plumb: interrupted", file=sys.stderr)
             status = INTERRUPTED
