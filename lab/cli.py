@@ -143,6 +143,7 @@ def main() -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
+    signal.signal(signal.SIGINT, interrupt)  # a script's `&` makes it ignored
     signal.signal(signal.SIGTERM, interrupt)
     signal.signal(signal.SIGHUP, interrupt)
     app(prog_name="./plumb")

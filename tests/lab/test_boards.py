@@ -112,6 +112,21 @@ def test_an_interrupted_run_leaves_nothing_running(number, status, tmp_path):
         lab.stdout.close()
 
 
+def test_an_interrupt_ends_a_run_started_in_the_background_of_a_script():
+    script = f'"{PLUMB}" run iperf & echo $!; wait $!'  # sh lets such a one ignore SIGINT
+    shell = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True)
+    lab = int(shell.stdout.readline())
+    try:
+        assert until(lambda: "Ctrl-C" in shell.stdout.readline(), 120)
+        os.kill(lab, signal.SIGINT)
+        assert shell.wait(10) == 130
+    finally:
+        if shell.poll() is None:
+            os.kill(lab, signal.SIGKILL)
+            shell.wait()
+        shell.stdout.close()
+
+
 @needs_tap
 def test_an_interrupted_bench_leaves_nothing_running(tmp_path):
     mark = tmp_path / "frames.pcap"
