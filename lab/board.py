@@ -231,7 +231,10 @@ class Board:
 
     def function_now(self) -> str:
         """The function an emulated board is in; empty if nobody knows."""
-        pc = self._pc()
+        try:
+            pc = self._pc()
+        except TimeoutError as problem:
+            raise self._failure(f"hangs: {problem}") from problem
         return "" if pc is None else self.program.symbol_at(pc).partition("+")[0]
 
     def hung(self) -> BoardError:
@@ -278,7 +281,10 @@ class Board:
         return int(match.group(1), 16) if match else None
 
     def _where_it_is(self) -> str:
-        pc = self._pc()
+        try:
+            pc = self._pc()
+        except TimeoutError as problem:
+            return f"\n  where it is is unknown: {problem}"
         return "" if pc is None else f"\n  it is at pc {pc:#010x}  {self.program.place(pc)}"
 
     def _failure(self, what: str, more: str = "") -> BoardError:

@@ -7,6 +7,9 @@ import shlex
 import socket
 import subprocess
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import attr
 from labgrid.driver.common import Driver
@@ -19,6 +22,7 @@ from pexpect import TIMEOUT
 
 START_LIMIT_S = 15
 STOP_LIMIT_S = 3
+ANSWER_LIMIT_S = 10
 
 
 def end(child: subprocess.Popen | None) -> None:
@@ -82,8 +86,29 @@ class EmulatorDriver(QEMUDriver):
 
     def on(self):
         """Also begins to read the console."""
-        super().on()
+        with self._answering(START_LIMIT_S):
+            super().on()
         self._drain = Drain(self._clientsocket)
+
+    @contextmanager
+    def _answering(self, limit_s: float) -> Iterator[None]:
+        """Kills an emulator that does not answer: nothing else ends a read from its pipe."""
+        began = time.monotonic()
+        timer = threading.Timer(limit_s, lambda: self._child and self._child.kill())
+        timer.start()
+        try:
+            yield
+        except (QMPError, OSError, ValueError) as problem:
+            if time.monotonic() - began < limit_s:
+                raise
+            raise TimeoutError("the emulator does not answer") from problem
+        finally:
+            timer.cancel()
+
+    def monitor_command(self, command, arguments={}):
+        """Also bounds the wait for the answer."""
+        with self._answering(ANSWER_LIMIT_S):
+            return super().monitor_command(command, arguments)
 
     def _read(self, size=1, timeout=10, max_size=None):
         return self._drain.take(max_size or 4096, timeout)
@@ -96,10 +121,12 @@ class EmulatorDriver(QEMUDriver):
             pipe.close()
 
     def registers(self) -> str:
-        """The processor's registers as the emulator prints them; empty if it cannot."""
+        """The processor's registers as the emulator prints them; empty if it is gone."""
         try:
             command = {"command-line": "info registers"}
             return self.monitor_command("human-monitor-command", command)
+        except TimeoutError:
+            raise
         except (QMPError, OSError, ValueError):
             return ""
 

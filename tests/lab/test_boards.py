@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from helpers import PLUMB, command_lines, needs_tap, plumb, processes_with, until
 
-from lab import build, iperf
+from lab import build, drivers, iperf
 from lab.board import KINDS, Board, Setup
 from lab.errors import BoardError
 from lab.network import TapNetwork, UserNetwork
@@ -80,6 +80,23 @@ def test_an_emulator_that_does_not_start_says_why(tmp_path):
     setup = Setup(tmp_path / "nothing.elf", UserNetwork())
     with pytest.raises(BoardError, match="could not load kernel"):
         Board(KINDS["zynq"], setup).__enter__()
+
+
+def test_a_frozen_emulator_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(drivers, "ANSWER_LIMIT_S", 1)
+    network = UserNetwork((iperf.PORT,))
+    mark = tmp_path / "frames.pcap"
+    setup = Setup(build.firmware("zynq", "iperf"), network, pcap=mark)
+    with Board(KINDS["zynq"], setup) as board:
+        board.wait_ready()
+        client = iperf.start(network, ["-t", "60"])
+        (emulator,) = [p for p, c in processes_with(str(mark)).items() if c.startswith("qemu")]
+        os.kill(emulator, signal.SIGSTOP)
+        with pytest.raises(BoardError) as caught:
+            board.follow(client, 2, "iperf")
+    assert "hangs: no end of iperf within 2 s" in str(caught.value)
+    assert "where it is is unknown: the emulator does not answer" in str(caught.value)
+    assert not processes_with(str(mark))
 
 
 def start(*words: object) -> subprocess.Popen[str]:
