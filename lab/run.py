@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`./plumb run`: boots an application and shows its console until Ctrl-C."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +12,19 @@ from .watch import Watch
 
 HIGHEST_STATUS = 255  # that a process can end with
 PORTS = {"iperf": (5001,), "echo": (7, 9, 19)}
+ECHO = "bash -c 'exec 3<>/dev/{kind}/{address}/{port}; echo hello >&3; timeout 5 head -n1 <&3'"
+# With what is on any Debian; what stands in brackets is for the reader.
 HINTS = {
-    5001: "iperf -c {address} -p {port}      (-u for UDP, -R for the other way)",
-    7: "nc {address} {port}      (echo)",
-    9: "nc {address} {port}      (discard)",
-    19: "nc {address} {port}      (a pattern, for ever)",
+    5001: ("iperf -c {address} -p {port}      (-u for UDP, -R for the other way{both_ways})",),
+    7: (
+        ECHO.replace("{kind}", "tcp") + "      (echo)",
+        ECHO.replace("{kind}", "udp") + "      (echo over UDP)",
+    ),
+    9: ("bash -c 'head -c 1M /dev/zero >/dev/tcp/{address}/{port}'      (discard)",),
+    19: ("bash -c 'head -c 300 </dev/tcp/{address}/{port}'      (a pattern, for ever)",),
 }
+# The client's own port for the way back must not be the one forwarded.
+BOTH_WAYS = {TapNetwork: "; -r, -d: both ways", UserNetwork: "; -r and -d need -L ANOTHER_PORT"}
 
 
 @dataclass(frozen=True)
@@ -39,12 +47,14 @@ def explain(app: str, network: Network, pid: int) -> None:
     """Says how to reach the board from another terminal."""
     prefix = ""
     if isinstance(network, TapNetwork):
-        prefix = f"sudo nsenter -t {pid} -n "
-        say(f"lab: from another terminal:  {prefix}ping {BOARD_ADDRESS}")
+        # Whoever came with sudo needs it in the other terminal too.
+        prefix = ("sudo " if "SUDO_USER" in os.environ else "") + f"nsenter -t {pid} -n "
+        say(f"lab: from another terminal:  {prefix}ping -c 3 {BOARD_ADDRESS}")
     for port in PORTS.get(app, ()):
         address, number = network.endpoint(port)
-        hint = HINTS[port].format(address=address, port=number)
-        say(f"lab: from another terminal:  {prefix}{hint}")
+        for hint in HINTS[port]:
+            command = hint.format(address=address, port=number, both_ways=BOTH_WAYS[type(network)])
+            say(f"lab: from another terminal:  {prefix}{command}")
     say("lab: Ctrl-C ends it")
 
 

@@ -10,7 +10,7 @@ import threading
 import pytest
 from helpers import needs_tap
 
-from lab import build
+from lab import build, run
 from lab.board import KINDS, Board, Setup
 from lab.network import Network, TapNetwork, UserNetwork
 
@@ -24,7 +24,7 @@ def board(request: pytest.FixtureRequest, capture):
     """A board with the echo services."""
     preset = request.param
     kind = KINDS[preset.partition("-")[0]]
-    network: Network = UserNetwork((ECHO, CHARGEN)) if kind.is_emulated else TapNetwork()
+    network: Network = UserNetwork(run.PORTS["echo"]) if kind.is_emulated else TapNetwork()
     try:
         setup = Setup(build.firmware(preset, "echo"), network, pcap=capture, keep_own_clock=False)
         with Board(kind, setup) as booted:
@@ -76,6 +76,28 @@ def test_datagrams_of_every_size_come_back(board: Board):
             assert exchange(client, endpoint, payload) == payload, size
 
 
+def told(said: str) -> list[str]:
+    """The commands that a user is told to type, without their explanations."""
+    lines = [line for line in said.splitlines() if "from another terminal:  " in line]
+    return [line.partition("terminal:  ")[2].partition("      (")[0] for line in lines]
+
+
+def test_what_a_user_is_told_to_type_works(board: Board, capsys: pytest.CaptureFixture[str]):
+    network = board.setup.network
+    run.explain("echo", network, os.getpid())
+    answers = []
+    for command in told(capsys.readouterr().out):
+        done = subprocess.run(
+            command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20
+        )
+        assert done.returncode == 0, (command, done.stdout)
+        answers.append(done.stdout)
+    if isinstance(network, TapNetwork):
+        assert b" 0% packet loss" in answers.pop(0)
+    assert answers[:3] == [b"hello\n", b"hello\n", b""]
+    assert answers[3].startswith(b" !\"#$%&'()*+,-./0123456789")
+
+
 def exchange(client: socket.socket, endpoint: tuple[str, int], payload: bytes) -> bytes | None:
     """One datagram there and back; the first may be lost while addresses are resolved."""
     for _ in range(3):
@@ -85,6 +107,24 @@ def exchange(client: socket.socket, endpoint: tuple[str, int], payload: bytes) -
         except TimeoutError:
             continue
     return None
+
+
+def test_sudo_is_for_who_came_with_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(TapNetwork, "__post_init__", lambda network: None)
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    run.explain("iperf", TapNetwork(), 1)
+    assert all(command.startswith("nsenter -t 1 -n ") for command in told(capsys.readouterr().out))
+    monkeypatch.setenv("SUDO_USER", "somebody")
+    run.explain("iperf", TapNetwork(), 1)
+    commands = told(capsys.readouterr().out)
+    assert all(command.startswith("sudo nsenter -t 1 -n ") for command in commands)
+
+
+def test_iperf_both_ways_is_explained_where_it_takes_more(capsys: pytest.CaptureFixture[str]):
+    run.explain("iperf", UserNetwork(run.PORTS["iperf"]), 1)
+    assert "-r and -d need -L ANOTHER_PORT" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("preset", ["zynq", "zynq-word"])
