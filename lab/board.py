@@ -38,6 +38,13 @@ class Kind:
     ns_per_instruction: int | None
     is_emulated: bool
 
+    def preset(self, opt: str) -> str:
+        """The CMake preset of an optimisation."""
+        if opt not in self.presets:
+            known = ", ".join(self.presets)
+            raise LabError(f"{self.name} is not built with {opt!r}, but: {known}")
+        return self.presets[opt]
+
 
 KINDS = {
     "zynq": Kind("zynq", {"O2": "zynq", "Os": "zynq-os"}, "zynq-size", 16, True),

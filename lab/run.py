@@ -73,9 +73,10 @@ def run(options: Options, pid: int) -> int:
     """Boots and follows; ends by Ctrl-C, or with the board."""
     kind = kind_of(options.board)
     uses_tap = options.tap or not kind.is_emulated
-    firmware = build.firmware(kind.presets.get(options.opt, kind.presets["O2"]), options.app)
+    preset = kind.preset(options.opt)
     if uses_tap:
         enter_namespace()
+    firmware = build.firmware(preset, options.app)
     network: Network = TapNetwork() if uses_tap else UserNetwork(PORTS.get(options.app, ()))
     pcap = options.pcap.resolve() if options.pcap else None
     # Not the board's own clock: a user waits for this one.

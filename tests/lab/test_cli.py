@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The command line: what it refuses, and how it says so."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from helpers import plumb
+
+from lab.paths import ROOT
 
 
 def complaint(*words: str, status: int = 1) -> str:
@@ -17,3 +23,27 @@ def complaint(*words: str, status: int = 1) -> str:
 def test_a_folder_that_cannot_be_made_is_said_in_one_line():
     line = complaint("bench", "--out", "/dev/null/out")
     assert "/dev/null/out" in line and "Not a directory" in line
+
+
+@pytest.mark.parametrize("command", [("bench",), ("run", "iperf")])
+def test_an_optimisation_that_is_not_built_is_refused(command: tuple[str, ...]):
+    assert "not built with 'O3', but: O2, Os" in complaint(*command, "--opt", "O3")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_tap_device_is_refused_to_a_user_before_anything_is_built():
+    script = """
+import os, sys
+from lab import build, run
+from lab.errors import MissingTool
+os.setuid(65534)
+build.firmware = lambda *_: sys.exit("built")
+try:
+    run.run(run.Options("iperf", tap=True), 1)
+except MissingTool as refusal:
+    print(refusal)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert "a TAP device needs root" in done.stdout, done.stdout + done.stderr
