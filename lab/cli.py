@@ -37,6 +37,17 @@ def in_words(problem: OSError) -> str:
     return f"{problem.filename}: {problem.strerror}"
 
 
+def check_writable(path: Path | None) -> None:
+    """Raises now what would be raised when the file is written; leaves none behind."""
+    if path is None or path.is_fifo() or path.is_char_device():
+        return
+    is_new = not os.path.lexists(path)
+    with path.open("ab"):
+        pass
+    if is_new:
+        path.unlink()
+
+
 def guarded(command: Callable[..., int]) -> Callable[..., None]:
     """Makes a command end with the status its outcome asks for."""
 
@@ -100,6 +111,7 @@ def bench(
     """Build, boot, run iperf against the board, print the table, write the records."""
     from . import bench as benching
 
+    check_writable(pcap)
     tools.ensure("bench")
     repeats = benching.QUICK_REPEATS if quick else repeat
     return benching.run(benching.Options(board, tap, repeats, out, pcap, opt, record))
@@ -117,6 +129,7 @@ def run(
     """Boot an application, forward its ports, show its console until Ctrl-C."""
     from . import run as running
 
+    check_writable(pcap)
     tools.ensure("run")
     return running.run(running.Options(application, board, tap, pcap, opt), os.getpid())
 

@@ -26,6 +26,12 @@ def test_a_folder_that_cannot_be_made_is_said_in_one_line():
 
 
 @pytest.mark.parametrize("command", [("bench",), ("run", "iperf")])
+@pytest.mark.parametrize("path", ["/nowhere/frames.pcap", "/dev/null/frames.pcap", "/proc"])
+def test_a_capture_that_cannot_be_written_is_refused(command: tuple[str, ...], path: str):
+    assert path in complaint(*command, "--pcap", path)
+
+
+@pytest.mark.parametrize("command", [("bench",), ("run", "iperf")])
 def test_an_optimisation_that_is_not_built_is_refused(command: tuple[str, ...]):
     assert "not built with 'O3', but: O2, Os" in complaint(*command, "--opt", "O3")
 
