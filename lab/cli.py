@@ -17,8 +17,7 @@ from .errors import LabError
 INTERRUPTED = 130
 
 app = typer.Typer(
-    help="Plumb: a TCP/IP stack, and the lab that measures it.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -67,6 +66,13 @@ def guarded(command: Callable[..., int]) -> Callable[..., None]:
         raise typer.Exit(status)
 
     return wrapper
+
+
+@app.callback()
+def main_command(context: typer.Context) -> None:
+    """Plumb: a TCP/IP stack, and the lab that measures it."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()

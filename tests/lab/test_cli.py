@@ -53,3 +53,12 @@ except MissingTool as refusal:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert "a TAP device needs root" in done.stdout, done.stdout + done.stderr
+
+
+def test_without_a_command_it_explains_itself():
+    done = plumb()
+    assert done.returncode == 0 and "doctor" in done.stdout
+
+
+def test_an_unknown_option_is_a_matter_of_usage():
+    assert plumb("run", "iperf", "--nonsense").returncode == 2
