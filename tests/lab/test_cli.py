@@ -4,9 +4,10 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from helpers import plumb
+from helpers import PLUMB, plumb
 
 from lab.paths import ROOT
 
@@ -62,3 +63,11 @@ def test_without_a_command_it_explains_itself():
 
 def test_an_unknown_option_is_a_matter_of_usage():
     assert plumb("run", "iperf", "--nonsense").returncode == 2
+
+
+def test_it_is_found_through_links(tmp_path: Path):
+    (tmp_path / "first").symlink_to(PLUMB)
+    (tmp_path / "second").symlink_to("first")
+    done = subprocess.run([tmp_path / "second", "--help"], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / ".venv").exists()
