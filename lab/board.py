@@ -27,6 +27,10 @@ BOOT_MAGIC = 0x504C4D42
 BOOT_VERSION = 1
 BOOT_STATIC_ADDRESS = 1
 
+# Of the fault status register of ARMv7, short descriptors.
+FAULT_CAUSE = 0x40F
+FAULT_ALIGNMENT = 1
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -263,6 +267,8 @@ class Board:
         values = fault.values
         if "address" in values:
             text += f" at address {values['address']:#010x}"
+        if fault.kind == "data_abort" and values.get("status", 0) & FAULT_CAUSE == FAULT_ALIGNMENT:
+            text += ", an alignment fault"
         for name in ("pc", "lr"):
             if name in values:
                 text += f"\n  {name:<3} {values[name]:#010x}  {self.program.place(values[name])}"

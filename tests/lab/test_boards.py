@@ -19,6 +19,7 @@ def test_a_fault_is_explained():
     done = plumb("run", "fault_abort", limit_s=120)
     assert done.returncode == 1, done.stdout
     assert "fault: data_abort at address 0x" in done.stdout
+    assert ", an alignment fault\n" in done.stdout
     assert "fault_abort.c:" in done.stdout, "the program counter's source line"
     assert "r0=0x" in done.stdout
     assert "last lines of the console" in done.stdout
