@@ -45,9 +45,7 @@ class Bench:
         self.options = options
         self.terminal = terminal
         self.kind: Kind = kind_of(options.board)
-        if options.opt not in self.kind.presets:
-            known = ", ".join(self.kind.presets)
-            raise LabError(f"{self.kind.name} is not built with {options.opt!r}, but: {known}")
+        self.preset = self.kind.preset(options.opt)
         if options.record and (options.tap or options.repeat < RECORDED_REPEATS):
             raise LabError(
                 "what is recorded is the ordinary run: no --tap, no --quick, "
@@ -78,9 +76,8 @@ class Bench:
     # ---- building ----
 
     def _build(self) -> None:
-        preset = self.kind.presets[self.options.opt]
-        self.firmware = build.firmware(preset, "iperf")
-        self.folder = BUILD / preset
+        self.firmware = build.firmware(self.preset, "iperf")
+        self.folder = BUILD / self.preset
         self._step("building -Os")
         if "Os" in self.kind.presets:
             self.small = build.firmware(self.kind.presets["Os"], "iperf")
