@@ -137,8 +137,8 @@ static struct pl_neighbour *make_room(struct plumb *stack, struct link_state *st
             best_rank = rank;
         }
     }
-    if (best && best->state != PL_NEIGHBOUR_FREE) {
-        pl_count(stack, PLUMB_COUNTER_arp_evicted);
+    if (best) {
+        stack->counters[PLUMB_COUNTER_arp_evicted] += best->state != PL_NEIGHBOUR_FREE;
         free_neighbour(stack, best);
     }
     return best;
@@ -175,6 +175,10 @@ struct pl_neighbour *pl_neighbour_resolve(struct plumb *stack, struct plumb_neti
 }
 
 int pl_link_send(struct plumb *stack, struct pl_neighbour *neighbour, struct plumb_packet *packet) {
+    /* Asked when there was nothing to send yet, and perhaps nobody to hear it. */
+    if (!neighbour->used && neighbour->state == PL_NEIGHBOUR_INCOMPLETE &&
+        neighbour->changed_ms != stack->now_ms)
+        ask(neighbour);
     neighbour->used = true;
     neighbour->solicited = true;
     if (pl_neighbour_known(neighbour))
@@ -210,15 +214,19 @@ static void confirm(struct plumb *stack, struct pl_neighbour *neighbour,
     }
 }
 
+/* The next ticks ask a known neighbour whether it is still there. */
+static void probe(struct pl_neighbour *neighbour) {
+    neighbour->state = PL_NEIGHBOUR_PROBE;
+    neighbour->asked = 0;
+}
+
 /* Someone else claims a known neighbour's address: whoever it was is asked whether
  * still there, and keeps it if so. If not the entry ends within seconds, and then
  * everybody is asked. So nobody takes an address by claiming it. */
 static void take_claim(struct plumb *stack, struct pl_neighbour *neighbour) {
     pl_count(stack, PLUMB_COUNTER_arp_conflict);
-    if (neighbour->state == PL_NEIGHBOUR_STALE) {
-        neighbour->state = PL_NEIGHBOUR_PROBE; /* by the next tick */
-        neighbour->asked = 0;
-    }
+    if (neighbour->state == PL_NEIGHBOUR_STALE)
+        probe(neighbour);
 }
 
 /* Takes what a packet says of its sender. A stranger is learned from a request to
@@ -328,9 +336,8 @@ static void age(struct plumb *stack, struct pl_neighbour *neighbour) {
         /* fall through */
     case PL_NEIGHBOUR_STALE:
         if (neighbour->used) {
-            neighbour->state = PL_NEIGHBOUR_PROBE;
-            neighbour->asked = 0;
             neighbour->used = false;
+            probe(neighbour);
             ask(neighbour);
         } else if (age_ms >= FORGET_MS) {
             free_neighbour(stack, neighbour);

@@ -173,7 +173,7 @@ static void wait_backed_off(struct plumb_dhcp *dhcp) {
     uint32_t delay_ms = (1000U << shift) - 512 + (plumb_random(dhcp->stack) & 1023);
     uint32_t left_ms = dhcp->started_ms + dhcp->options.patience_ms - plumb_now_ms(dhcp->stack);
 
-    if ((int32_t)left_ms > 0 && left_ms < delay_ms)
+    if (left_ms - 1 < delay_ms) /* not when it is 0 or past */
         delay_ms = left_ms;
     else
         dhcp->tries++;

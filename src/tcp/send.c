@@ -60,7 +60,7 @@ static uint32_t room_in(const struct plumb_tcp *connection, const struct plumb_p
 static bool is_short(const struct plumb_options *options) {
     const struct plumb_pool *pool = options->segments;
 
-    return pool == options->headers && pool->free_count <= 4U + pool->count / 8U;
+    return pool == options->headers && pool->free_count <= pool->count / 4U;
 }
 
 /* The last segment while it takes more bytes, or a new one; null when the pool is

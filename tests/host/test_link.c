@@ -265,6 +265,15 @@ static void arp_asks_for_the_gateway_at_once(void **state) {
     assert_non_null(frame);
     expect(is_arp(frame, 1));
     expect_equal(arp_target(frame), FRAME_IPV4(10, 0, 0, 254));
+    /* Nobody heard it; the first packet for the gateway has it asked again at once, the
+     * next ones not. */
+    world_run(world, 300 * MILLISECOND);
+    struct plumb_udp *socket = open_socket(world);
+    for (unsigned i = 0; i < 3; i++) {
+        plumb_udp_send(socket, endpoint_of(FRAME_IPV4(10, 0, 0, 254), 9), "x", 1);
+        expect_equal(requests_sent(world, FRAME_IPV4(10, 0, 0, 254)), i == 0);
+        world_run(world, 10 * MILLISECOND);
+    }
     world_end(world);
 }
 
