@@ -50,6 +50,7 @@ void plumb_destroy(struct plumb *stack) {
     stack->ending = true;
     while (stack->netifs)
         plumb_netif_detach(stack->netifs);
+    pl_settle(stack);
     if (stack->options.references)
         pl_references_release(stack->options.references);
 }
@@ -192,7 +193,7 @@ void plumb_netif_detach(struct plumb_netif *netif) {
     struct plumb_netif **link = &stack->netifs;
     plumb_ipv4 old = netif->ipv4;
 
-    netif->ipv4 = PLUMB_IPV4_ANY;
+    netif->ipv4 = netif->netmask = netif->gateway = PLUMB_IPV4_ANY;
     pl_readdress(stack, netif, old);
     while (*link != netif)
         link = &(*link)->next;

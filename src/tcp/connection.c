@@ -199,8 +199,11 @@ static void tell_user(struct plumb_tcp *connection) {
  * send at once, and events wait. */
 static void send_all_pending(struct pl_tcp_state *tcp) {
     for (struct plumb_tcp *connection = tcp->pending; connection;
-         connection = connection->pending_next)
+         connection = connection->pending_next) {
         pl_tcp_output(connection);
+        if (tcp->stack->ending) /* nobody will be told, or read what there is */
+            pl_tcp_drop_received(connection);
+    }
 }
 
 void pl_tcp_settle(struct plumb *stack, void *state) {
@@ -298,6 +301,7 @@ void plumb_tcp_shutdown(struct plumb_tcp *connection) {
         return;
     }
     connection->flags |= PL_TCP_FIN_QUEUED;
+    connection->progress_ms = connection->stack->now_ms;
     pl_tcp_pend(connection);
     pl_settle(connection->stack);
 }
@@ -312,7 +316,6 @@ void plumb_tcp_close(struct plumb_tcp *connection) {
     connection->flags &= (uint16_t)~PL_TCP_USER;
     connection->handler = NULL;
     connection->post = NULL;
-    connection->progress_ms = connection->stack->now_ms;
     if (connection->state == PLUMB_TCP_STATE_FIN_WAIT_2)
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
     plumb_tcp_shutdown(connection);
@@ -407,10 +410,6 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
         struct pl_route route;
         if (connection->netif != netif)
             continue;
-        if (stack->ending) {
-            connection->flags &= (uint16_t)~PL_TCP_USER;
-            pl_tcp_drop_received(connection);
-        }
         if (netif->ipv4.be != connection->local.be)
             pl_tcp_end(connection, PLUMB_ERROR_UNREACHABLE);
         else if (pl_route_find(stack, netif, connection->remote, &route))

@@ -237,8 +237,6 @@ static int send_with_headers(struct plumb_tcp *connection, struct plumb_packet *
 
 /* Notes that sequence numbers up to `end` are out. */
 static void note_sent(struct plumb_tcp *connection, uint32_t sequence, uint32_t end) {
-    if (connection->send_unacked == connection->send_most)
-        connection->progress_ms = connection->stack->now_ms;
     if (sequence == connection->send_most) {
         begin_timing(connection, end);
     } else {

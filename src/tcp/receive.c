@@ -73,7 +73,6 @@ static void append(struct plumb_tcp *connection, struct plumb_packet *packet) {
         return;
     }
     packet->next = NULL;
-    connection->held++;
     if (connection->receive_first)
         connection->receive_last->next = packet;
     else
@@ -83,7 +82,9 @@ static void append(struct plumb_tcp *connection, struct plumb_packet *packet) {
 
 /* The peer's FIN is next in order. */
 static void take_fin(struct plumb_tcp *connection) {
-    connection->receive_next++;
+    /* It takes no room, and passes even a closed window. */
+    if (connection->receive_edge == connection->receive_next++)
+        connection->receive_edge++;
     connection->flags |= PL_TCP_FIN_RECEIVED | PL_TCP_ACK_NOW;
     pl_tcp_tell(connection, PLUMB_TCP_PEER_CLOSED);
     switch (connection->state) {
@@ -210,15 +211,16 @@ static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *s
     }
 }
 
-/* Each connection may hold a few packets as long as there are any beside the last
- * sixteenth, which is for acknowledgements; more, and what is out of order, only
- * while a quarter of the pool is free. So users who do not read cannot shut out
- * those who do. */
+/* Each connection may have a few buffers' worth unread as long as there are any
+ * beside the last sixteenth, which is for acknowledgements; more, and what is out of
+ * order, only while a quarter of the pool is free. So users who do not read cannot
+ * shut out those who do. Buffers are at least half full when they are scarce: see
+ * merge_small. */
 static bool pool_allows(const struct plumb_tcp *connection, const struct plumb_packet *packet,
                         bool in_order) {
     const struct plumb_pool *pool = packet->pool;
-    unsigned share = pool->count / (4U * CONFIG_PLUMB_TCP_CONNECTIONS) + 2;
-    bool within = in_order && connection->held < share;
+    uint32_t share = pool->count / (4U * CONFIG_PLUMB_TCP_CONNECTIONS) + 2;
+    bool within = in_order && connection->receive_queued < share * pool->capacity / 2;
 
     return pool->free_count >= pool->count / (within ? 16U : 4U);
 }
@@ -273,7 +275,6 @@ void pl_tcp_drop_received(struct plumb_tcp *connection) {
     pl_queue_put(connection->reordered);
     connection->receive_first = connection->receive_last = connection->reordered = NULL;
     connection->receive_queued = 0;
-    connection->held = 0;
     connection->reordered_count = 0;
     connection->post = NULL;
 }
@@ -312,7 +313,6 @@ void plumb_tcp_consume(struct plumb_tcp *connection, size_t length) {
         }
         length -= packet->total;
         connection->receive_first = packet->next;
-        connection->held--;
         plumb_packet_put(packet);
     }
     if (!connection->receive_first)

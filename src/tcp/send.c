@@ -35,10 +35,12 @@ static void enqueue(struct plumb_tcp *connection, struct plumb_packet *segment) 
     segment->sequence = connection->send_unacked + connection->send_queued;
     segment->flags = PLUMB_PACKET_RETAINED;
     segment->next = NULL;
-    if (connection->send_last)
+    if (connection->send_last) {
         connection->send_last->next = segment;
-    else
+    } else {
         connection->send_first = segment;
+        connection->progress_ms = connection->stack->now_ms; /* the wait begins */
+    }
     connection->send_last = segment;
     if (!connection->send_unsent)
         connection->send_unsent = segment;

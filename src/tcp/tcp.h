@@ -26,7 +26,7 @@
  * Receiving. Payload in order stays in the packets it came in, linked from
  * receive_first, until the user consumes it; payload out of order waits in
  * `reordered`, sorted. Memory the user has posted is filled at once, summing and
- * copying in one pass. A connection that holds many packets gets no
+ * copying in one pass. A connection that holds much unread gets no
  * more when its pool runs low, so that acknowledgements and other connections
  * always find buffers.
  *
@@ -161,7 +161,6 @@ struct plumb_tcp {
     struct plumb_packet *receive_first, *receive_last;
     struct plumb_packet *reordered;
     uint16_t reordered_count;
-    uint16_t held;                  /* packets in the receive queue */
     const struct pl_tcp_post *post; /* null: no memory is posted */
     uint8_t *posted;
     uint32_t posted_length;

@@ -90,6 +90,33 @@ static void time_begins_at_the_first_poll(void **state) {
     }
 }
 
+/* Nobody is asked on behalf of an interface that has gone. */
+static void detached_with_a_gateway(void **state) {
+    (void)state;
+    struct world *world = world_single(&(struct world_options){.gateway = true});
+    world_drain(world);
+    plumb_netif_detach(world->a.netif);
+    assert_null(world_collect_any(world));
+    for (unsigned i = 0; i < 50; i++) {
+        world->now_us += 100 * MILLISECOND;
+        plumb_poll(world->a.stack, world->now_us);
+    }
+    world_end(world);
+}
+
+/* The connection has ended by then and its user has not been told; world_end sees
+ * whether its packets came home. */
+static void destroyed_after_a_detach_with_unread_bytes(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    user.keep_unread = true;
+    peer_send(&peer, TCP_ACK, "hello", 5);
+    plumb_netif_detach(world->a.netif);
+    world_end(world);
+}
+
 static void names_of_counters(void **state) {
     (void)state;
     for (unsigned i = 0; i < PLUMB_COUNTER_COUNT; i++) {
@@ -222,8 +249,11 @@ static void instances_share_nothing(void **state) {
 
 HARNESS_MAIN(cmocka_unit_test(creation_checks_what_it_is_given),
              cmocka_unit_test(smallest_memory_is_enough),
-             cmocka_unit_test(time_begins_at_the_first_poll), cmocka_unit_test(names_of_counters),
-             cmocka_unit_test(texts_of_errors), cmocka_unit_test(landing_is_checked),
+             cmocka_unit_test(time_begins_at_the_first_poll),
+             cmocka_unit_test(detached_with_a_gateway),
+             cmocka_unit_test(destroyed_after_a_detach_with_unread_bytes),
+             cmocka_unit_test(names_of_counters), cmocka_unit_test(texts_of_errors),
+             cmocka_unit_test(landing_is_checked),
              cmocka_unit_test(an_interface_belongs_to_one_stack),
              cmocka_unit_test(detached_in_the_middle), cmocka_unit_test(destroyed_in_the_middle),
              cmocka_unit_test(instances_share_nothing))

@@ -1269,7 +1269,109 @@ static void one_pool_for_all_still_answers_arp(void **state) {
     disconnected(world, &user);
 }
 
+/* Bytes that a closed window keeps back have waited for as long as they have been
+ * there, not since the last acknowledgement. */
+static void user_timeout_begins_with_queueing(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    plumb_tcp_set_option(user.connection, PLUMB_TCP_USER_TIMEOUT, 5000);
+    peer.window = 0;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    for (unsigned i = 0; i < 20; i++) {
+        world_run(world, SECOND);
+        while (world_collect(world))
+            ;
+    }
+    expect_equal(plumb_tcp_send(user.connection, "hello", 5), 5);
+    world_run(world, 1100 * MILLISECOND);
+    assert_non_null(user.connection);
+    disconnected(world, &user);
+}
+
+/* A FIN takes no room: the window it meets closed is closed behind it too. */
+static void fin_passes_a_closed_window(void **state) {
+    (void)state;
+    static uint8_t full[1460];
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    user.keep_unread = true;
+    while (user_info(&user).receive_window) {
+        uint32_t open = user_info(&user).receive_window;
+        peer_send(&peer, TCP_ACK, full, open < sizeof full ? open : sizeof full);
+        world_drain(world);
+    }
+    world_run(world, SECOND);
+    world_drain(world);
+    peer_send(&peer, TCP_ACK | TCP_FIN, 0, 0);
+    expect(peer_take(&peer));
+    expect_equal(peer.last.window, 0);
+    expect_equal(user_info(&user).receive_window, 0);
+    disconnected(world, &user);
+}
+
+static struct plumb_tcp *taken;
+
+static void ignore(struct plumb_tcp *connection, unsigned events, void *context) {
+    (void)connection;
+    (void)events;
+    (void)context;
+}
+
+static void take_and_ignore(struct plumb_tcp_listener *listener, struct plumb_tcp *connection,
+                            void *context) {
+    (void)listener;
+    (void)context;
+    taken = connection;
+    plumb_tcp_set_handler(connection, ignore, 0);
+}
+
+/* A share is of buffers, however small they are: a full frame takes 12 of 128 bytes. */
+static void idle_users_of_small_buffers_starve_nobody(void **state) {
+    (void)state;
+    enum { IDLE = 4, LENGTH = 1448 };
+    static uint8_t full[LENGTH];
+    struct world *world =
+        world_single(&(struct world_options){.receive_count = 512, .fragment = 128});
+    struct user reader = {0};
+    struct peer idle[IDLE], peer = peer_at(world, 41000, 81);
+    struct plumb_tcp *connections[IDLE];
+    struct plumb_tcp_listener *listener;
+    world_introduce(world);
+    user_listen(&reader, &world->a, 81);
+    peer_connect(&peer);
+    expect_equal(
+        plumb_tcp_listen(world->a.stack, endpoint_of(0, 80), 8, take_and_ignore, 0, &listener),
+        PLUMB_OK);
+    for (unsigned i = 0; i < IDLE; i++) {
+        idle[i] = peer_at(world, (uint16_t)(40000 + i), 80);
+        peer_connect(&idle[i]);
+        connections[i] = taken;
+    }
+    for (unsigned n = 0; n < 44 * IDLE; n++) {
+        struct peer *sender = &idle[n % IDLE];
+        uint32_t next = connections[n % IDLE]->receive_next;
+        peer_send(sender, TCP_ACK, full, LENGTH);
+        world_drain(world);
+        if (connections[n % IDLE]->receive_next == next)
+            sender->sequence -= LENGTH; /* refused: the same again */
+    }
+    peer_send(&peer, TCP_ACK, full, LENGTH);
+    world_drain(world);
+    expect_equal(reader.length, LENGTH);
+    for (unsigned i = 0; i < IDLE; i++)
+        plumb_tcp_abort(connections[i]);
+    world_drain(world);
+    disconnected(world, &reader);
+}
+
 HARNESS_MAIN(
+    cmocka_unit_test(user_timeout_begins_with_queueing),
+    cmocka_unit_test(fin_passes_a_closed_window),
+    cmocka_unit_test(idle_users_of_small_buffers_starve_nobody),
+
     cmocka_unit_test(in_order_bytes_arrive), cmocka_unit_test(every_order_of_four_segments),
     cmocka_unit_test(overlaps_deliver_once), cmocka_unit_test(overlap_with_different_bytes),
     cmocka_unit_test(out_of_order_is_acknowledged_at_once),
