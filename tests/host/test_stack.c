@@ -5,6 +5,7 @@
 #include <plumb_config.h>
 
 #include "peer.h"
+#include "stack/stack.h"
 
 static struct plumb_packet descriptors[2][8];
 static _Alignas(PLUMB_DMA_LINE) uint8_t memory[2][8 * 384];
@@ -115,6 +116,15 @@ static void destroyed_after_a_detach_with_unread_bytes(void **state) {
     peer_send(&peer, TCP_ACK, "hello", 5);
     plumb_netif_detach(world->a.netif);
     world_end(world);
+}
+
+/* SipHash-2-4 of the bytes 0 to 15 under the key 0 to 15: its authors' vector. */
+static void keyed_hash_is_siphash(void **state) {
+    (void)state;
+    static struct plumb stack;
+    stack.options.seed[0] = 0x0706050403020100U;
+    stack.options.seed[1] = 0x0f0e0d0c0b0a0908U;
+    expect(pl_keyed_hash(&stack, 0x0706050403020100U, 0x0f0e0d0c0b0a0908U) == 0x3f2acc7f57c29bdbU);
 }
 
 static void names_of_counters(void **state) {
@@ -252,8 +262,8 @@ HARNESS_MAIN(cmocka_unit_test(creation_checks_what_it_is_given),
              cmocka_unit_test(time_begins_at_the_first_poll),
              cmocka_unit_test(detached_with_a_gateway),
              cmocka_unit_test(destroyed_after_a_detach_with_unread_bytes),
-             cmocka_unit_test(names_of_counters), cmocka_unit_test(texts_of_errors),
-             cmocka_unit_test(landing_is_checked),
+             cmocka_unit_test(keyed_hash_is_siphash), cmocka_unit_test(names_of_counters),
+             cmocka_unit_test(texts_of_errors), cmocka_unit_test(landing_is_checked),
              cmocka_unit_test(an_interface_belongs_to_one_stack),
              cmocka_unit_test(detached_in_the_middle), cmocka_unit_test(destroyed_in_the_middle),
              cmocka_unit_test(instances_share_nothing))
