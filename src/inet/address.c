@@ -14,8 +14,6 @@ static bool fits(plumb_ipv4 address, plumb_ipv4 netmask) {
 
 int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ipv4 netmask,
                          plumb_ipv4 gateway) {
-    plumb_ipv4 old = netif->ipv4;
-
     if (!netif->stack)
         return PLUMB_ERROR_INVALID;
     if (address.be == 0) {
@@ -30,7 +28,7 @@ int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ip
     netif->ipv4 = address;
     netif->netmask = netmask;
     netif->gateway = gateway;
-    pl_readdress(netif->stack, netif, old);
+    pl_readdress(netif->stack, netif);
     pl_settle(netif->stack);
     return PLUMB_OK;
 }

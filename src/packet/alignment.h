@@ -34,11 +34,6 @@ static inline plumb_be32 pl_net32_get(pl_net32 field) {
     return value;
 }
 
-static inline pl_net32 pl_net32_put(plumb_be32 value) {
-    pl_net32 field = {value.be};
-    return field;
-}
-
 /* A halfword, as it lies in memory, as the first or second half of a word. */
 static inline uint32_t pl_first_half(uint32_t halfword) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -27,14 +27,6 @@ uint32_t pl_packet_sum(const struct plumb_packet *packet);
 /* Copies all bytes from `offset` on to `to`, and returns the sum of those. */
 uint32_t pl_packet_copy_sum(const struct plumb_packet *packet, size_t offset, void *to);
 
-/* The only holder of the whole packet? */
-static inline bool pl_packet_exclusive(const struct plumb_packet *packet) {
-    for (; packet; packet = packet->more)
-        if (packet->references != 1)
-            return false;
-    return true;
-}
-
 /* Makes room for a header in front; the headroom must be there. */
 static inline void *pl_packet_push(struct plumb_packet *packet, unsigned length) {
     packet->data -= length;
@@ -48,11 +40,6 @@ static inline void pl_packet_pull(struct plumb_packet *packet, unsigned length) 
     packet->data += length;
     packet->length = (uint16_t)(packet->length - length);
     packet->total = (uint16_t)(packet->total - length);
-}
-
-/* Bytes in front of the data, in a buffer of a pool. */
-static inline unsigned pl_packet_headroom(const struct plumb_packet *packet) {
-    return (unsigned)(packet->data - packet->owner.memory);
 }
 
 #endif

@@ -191,10 +191,9 @@ int plumb_netif_attach(struct plumb *stack, struct plumb_netif *netif) {
 void plumb_netif_detach(struct plumb_netif *netif) {
     struct plumb *stack = netif->stack;
     struct plumb_netif **link = &stack->netifs;
-    plumb_ipv4 old = netif->ipv4;
 
     netif->ipv4 = netif->netmask = netif->gateway = PLUMB_IPV4_ANY;
-    pl_readdress(stack, netif, old);
+    pl_readdress(stack, netif);
     while (*link != netif)
         link = &(*link)->next;
     *link = netif->next;
@@ -202,10 +201,10 @@ void plumb_netif_detach(struct plumb_netif *netif) {
     netif->stack = NULL;
 }
 
-void pl_readdress(struct plumb *stack, struct plumb_netif *netif, plumb_ipv4 old) {
+void pl_readdress(struct plumb *stack, struct plumb_netif *netif) {
     for (unsigned i = 0; i < pl_layer_count; i++)
         if (pl_layers[i]->readdressed)
-            pl_layers[i]->readdressed(stack, stack->states[i], netif, old);
+            pl_layers[i]->readdressed(stack, stack->states[i], netif);
 }
 
 void plumb_netif_observe(struct plumb_netif *netif, plumb_netif_observer *observer, void *context) {

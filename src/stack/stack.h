@@ -27,9 +27,8 @@ struct pl_layer {
     /* After the frames of a poll, or after a call by the user: events for the
      * user, acknowledgements and sends. Or null. */
     void (*settle)(struct plumb *stack, void *state);
-    /* An interface goes, or its address changes from `old`. Or null. */
-    void (*readdressed)(struct plumb *stack, void *state, struct plumb_netif *netif,
-                        plumb_ipv4 old);
+    /* An interface has lost its address, or got another. Or null. */
+    void (*readdressed)(struct plumb *stack, void *state, struct plumb_netif *netif);
 };
 
 extern const struct pl_layer *const pl_layers[];
@@ -70,7 +69,7 @@ void *pl_layer_state(const struct plumb *stack, const struct pl_layer *layer);
 void pl_settle(struct plumb *stack);
 
 /* Tells every layer of a changed address. */
-void pl_readdress(struct plumb *stack, struct plumb_netif *netif, plumb_ipv4 old);
+void pl_readdress(struct plumb *stack, struct plumb_netif *netif);
 
 /* SipHash-2-4 of two words under the instance's seed (RFC 6528 section 3). */
 uint64_t pl_keyed_hash(const struct plumb *stack, uint64_t first, uint64_t second);

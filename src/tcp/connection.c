@@ -400,11 +400,9 @@ void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_inf
 
 /* Connections from an address that is no longer ours cannot go on; others may have
  * another way now. */
-static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
-                        plumb_ipv4 old) {
+static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
     struct pl_tcp_state *tcp = state;
 
-    (void)old;
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
         struct plumb_tcp *connection = &tcp->connections[i];
         struct pl_route route;

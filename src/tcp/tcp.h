@@ -71,7 +71,6 @@ enum pl_tcp_flag {
     PL_TCP_RST = 4,
     PL_TCP_PSH = 8,
     PL_TCP_ACK = 16,
-    PL_TCP_URG = 32,
 };
 
 /* A checked segment, its fields in host order. */
