@@ -11,7 +11,7 @@
 #include "bytes/bytes.h"
 #include "bytes/select.h"
 
-#ifdef PL_BYTES_C
+#if defined(PL_COPY_IN_C) || defined(PL_COPY_SUM_IN_C)
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 /* The last bytes of one word followed by the first of the next. */
@@ -144,12 +144,16 @@ INLINE uint32_t move(uint8_t *to, const uint8_t *from, size_t length, bool summi
     return odd ? pl_sum_odd(folded) : folded;
 }
 
+#ifdef PL_COPY_IN_C
 void pl_copy(void *to, const void *from, size_t length) {
     (void)move(to, from, length, false);
 }
+#endif
 
+#ifdef PL_COPY_SUM_IN_C
 uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
     return move(to, from, length, true);
 }
+#endif
 
 #endif

@@ -8,7 +8,7 @@
 #include "bytes/bytes.h"
 #include "bytes/select.h"
 
-#ifdef PL_BYTES_C
+#ifdef PL_SUM_IN_C
 
 /* Whole words from a word boundary on. */
 static uint64_t sum_words(const pl_word *p, size_t words) {
