@@ -62,6 +62,10 @@ class Profile:
         while self._line():
             pass
 
+    def rest(self) -> list[Interval]:
+        """Every interval not yet read, of a program that has ended."""
+        return [self._interval(line) for line in iter(self._line, "")]
+
     def _line(self) -> str:
         if not self._out.exists():
             return ""

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Plumb's routines, as the program that measures them calls them. Built once with
+ * assembly and once without, each with names of its own; VARIANT says which this is.
+ */
+#include "bytes/bytes.h"
+
+#include "measure.h"
+
+/* Named for the build, so that both stand in one program. */
+#define NAME(variant, name) JOIN(variant, name)
+#define JOIN(variant, name) variant##_##name
+#define TEXT(variant)       QUOTED(variant)
+#define QUOTED(variant)     #variant
+#define sum_of_chain        NAME(VARIANT, sum_of_chain)
+
+static uint32_t sum_of_chain(const struct run *runs) {
+    uint32_t sum = 0;
+    size_t length = 0;
+    for (unsigned i = 0; i < RUNS; i++) {
+        sum = pl_sum_append(sum, length, pl_sum(runs[i].bytes, runs[i].length));
+        length += runs[i].length;
+    }
+    return sum;
+}
+
+ROUTINE(SUM, sum, "plumb", TEXT(VARIANT), pl_sum);
+ROUTINE(COPY, copy, "plumb", TEXT(VARIANT), pl_copy);
+ROUTINE(COPY_SUM, copy_sum, "plumb", TEXT(VARIANT), pl_copy_sum);
+ROUTINE(CHAIN, chain, "plumb", TEXT(VARIANT), sum_of_chain);
