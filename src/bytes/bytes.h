@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bytes/routines.h"
+
 /* Words that alias everything: the bytes of a packet have no declared type. */
 typedef uint32_t __attribute__((may_alias)) pl_word;
 typedef uint16_t __attribute__((may_alias)) pl_halfword;
@@ -29,14 +31,37 @@ typedef uint16_t __attribute__((may_alias)) pl_halfword;
 #define PL_BYTE_AT_ODD(b)  ((uint32_t)(b) << 8)
 #endif
 
+/* Where the routines are chosen at run time, calls go through a table. */
+#ifdef PL_BYTES_DISPATCHED
+#define PL_BYTES_CALL inline
+#else
+#define PL_BYTES_CALL
+#endif
+
 /* The sum of `length` bytes. */
-uint32_t pl_sum(const void *bytes, size_t length);
+PL_BYTES_CALL uint32_t pl_sum(const void *bytes, size_t length);
 
 /* Copies; the ranges must not overlap. */
-void pl_copy(void *to, const void *from, size_t length);
+PL_BYTES_CALL void pl_copy(void *to, const void *from, size_t length);
 
 /* Copies and returns the sum of what was copied; the ranges must not overlap. */
-uint32_t pl_copy_sum(void *to, const void *from, size_t length);
+PL_BYTES_CALL uint32_t pl_copy_sum(void *to, const void *from, size_t length);
+
+#ifdef PL_BYTES_DISPATCHED
+
+inline uint32_t pl_sum(const void *bytes, size_t length) {
+    return PL_BYTES_ROUTINE(sum)(bytes, length);
+}
+
+inline void pl_copy(void *to, const void *from, size_t length) {
+    PL_BYTES_ROUTINE(copy)(to, from, length);
+}
+
+inline uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
+    return PL_BYTES_ROUTINE(copy_sum)(to, from, length);
+}
+
+#endif
 
 /* Folds a 32-bit accumulation of sums to 16 bits. */
 static inline uint32_t pl_fold(uint32_t sum) {

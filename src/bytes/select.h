@@ -5,7 +5,8 @@
  *
  * At most one family is chosen, PL_BYTES_...; PL_SUM_IN_C, PL_COPY_IN_C and
  * PL_COPY_SUM_IN_C say which routines portable C keeps all the same, because
- * nothing is known to beat it there.
+ * nothing is known to beat it there. PL_BYTES_DISPATCHED: the family has several sets
+ * and one is chosen at run time; see routines.h.
  */
 #ifndef PL_BYTES_SELECT_H
 #define PL_BYTES_SELECT_H
@@ -19,6 +20,10 @@
 
 #elif defined(__ARMEL__) && !defined(__thumb__)
 #define PL_BYTES_ARM 1
+
+#elif defined(__x86_64__) && !defined(__ILP32__)
+#define PL_BYTES_X86        1
+#define PL_BYTES_DISPATCHED 1
 
 #else
 #define PL_SUM_IN_C      1

@@ -28,6 +28,7 @@ int plumb_create(struct plumb **out, void *memory, size_t size,
         return PLUMB_ERROR_INVALID;
     if (size < used)
         return PLUMB_ERROR_NO_MEMORY;
+    pl_bytes_choose();
     for (uint8_t *byte = memory; byte < (uint8_t *)memory + size; byte++)
         *byte = 0;
     stack->options = *options;

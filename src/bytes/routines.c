@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#include "bytes/routines.h"
+
+#include "bytes/bytes.h"
+
+#ifdef PL_BYTES_DISPATCHED
+
+/* For calls that the compiler does not make through the table by itself. */
+extern inline uint32_t pl_sum(const void *bytes, size_t length);
+extern inline void pl_copy(void *to, const void *from, size_t length);
+extern inline uint32_t pl_copy_sum(void *to, const void *from, size_t length);
+
+#if __GCC_ATOMIC_POINTER_LOCK_FREE == 2
+#define STORE(to, value) __atomic_store_n(&(to), value, __ATOMIC_RELAXED)
+#define LOAD(from)       __atomic_load_n(&(from), __ATOMIC_RELAXED)
+#else
+#define STORE(to, value) (void)((to) = (value))
+#define LOAD(from)       (from)
+#endif
+
+static const struct pl_bytes_arm *chosen; /* null: nothing was chosen yet */
+
+static bool runs_here(const struct pl_bytes_arm *arm) {
+    return !arm->runs_here || arm->runs_here();
+}
+
+static void take(const struct pl_bytes_arm *arm) {
+    STORE(pl_bytes.sum, arm->routines.sum);
+    STORE(pl_bytes.copy, arm->routines.copy);
+    STORE(pl_bytes.copy_sum, arm->routines.copy_sum);
+    STORE(chosen, arm);
+}
+
+void pl_bytes_choose(void) {
+    const struct pl_bytes_arm *arm = pl_bytes_arms;
+
+    if (LOAD(chosen))
+        return;
+    while (!runs_here(arm))
+        arm++;
+    take(arm);
+}
+
+static bool same(const char *a, const char *b) {
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+bool pl_bytes_force(const char *name) {
+    for (unsigned i = 0; i < pl_bytes_arm_count; i++) {
+        const struct pl_bytes_arm *arm = &pl_bytes_arms[i];
+        if (same(arm->name, name) && runs_here(arm)) {
+            take(arm);
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct pl_bytes_arm *pl_bytes_chosen(void) {
+    const struct pl_bytes_arm *arm = LOAD(chosen);
+
+    return arm ? arm : &pl_bytes_arms[pl_bytes_arm_count - 1];
+}
+
+#endif
