@@ -136,7 +136,7 @@ def _write(ninja: ninja_syntax.Writer, group: str, programs: list[Program]) -> N
         objects = []
         for unit in program.units:
             command, flags = compile_flags(program, unit)
-            out = str(_object(program, group, unit))
+            out = str(object_path(program, group, unit))
             if out not in seen:
                 ninja.build(
                     [out],
@@ -169,7 +169,8 @@ def _write_link(
     )
 
 
-def _object(program: Program, group: str, unit: Unit) -> Path:
+def object_path(program: Program, group: str, unit: Unit) -> Path:
+    """Where the object of one of a program's units lies."""
     try:
         source = unit.source.relative_to(ROOT)
     except ValueError:
