@@ -2,6 +2,7 @@
 /* Made from Kconfig by cmake/kconfig.py; change options there. */
 #ifndef PLUMB_CONFIG_H
 #define PLUMB_CONFIG_H
+#define CONFIG_PLUMB_ALIGNMENT_STRICT 1
 #define CONFIG_PLUMB_NETWORK_HEADER_ALIGNED 1
 #define CONFIG_PLUMB_BYTES_ASSEMBLY 1
 #define CONFIG_PLUMB_TCP_CONNECTIONS 16

@@ -7,11 +7,20 @@
  * PL_COPY_SUM_IN_C say which routines portable C keeps all the same, because
  * nothing is known to beat it there. PL_BYTES_DISPATCHED: the family has several sets
  * and one is chosen at run time; see routines.h.
+ *
+ * Where the configuration wants the routines of unaligned.c, alone (PL_BYTES_UNALIGNED)
+ * or as one of two sets (PL_BYTES_GENERIC), the family's have names that end in _strict.
  */
 #ifndef PL_BYTES_SELECT_H
 #define PL_BYTES_SELECT_H
 
 #include <plumb_config.h>
+
+/* In C: a register and its carries, word by word, are more than the low registers of
+ * Thumb-1 hold. */
+#if defined(__thumb__) && !defined(__thumb2__)
+#define PL_SUM_BY_HALFWORDS 1
+#endif
 
 #if !defined(CONFIG_PLUMB_BYTES_ASSEMBLY)
 #define PL_SUM_IN_C      1
@@ -29,6 +38,63 @@
 #define PL_SUM_IN_C      1
 #define PL_COPY_IN_C     1
 #define PL_COPY_SUM_IN_C 1
+#endif
+
+/* Processors of which some load misaligned words and others trap, by how they tell: a
+ * register of the ARM's, or of AArch64's, a word of the LoongArch's; or not at all, so
+ * that the board has to try.
+ *
+ * PL_UNALIGNED_DEFERS: the family's routines load many registers at once, and are the
+ * faster where that is aligned. PL_UNALIGNED_BLOCKS: part of unaligned.c is assembly. */
+#if defined(__ARMEL__) && __ARM_ARCH >= 6 && (!defined(__thumb__) || defined(__thumb2__))
+#if __ARM_ARCH_PROFILE == 'M'
+#define PL_MISALIGNED_UNTOLD 1
+#else
+#define PL_MISALIGNED_ARM 1
+#endif
+#define PL_MISALIGNED_SOME  1
+#define PL_UNALIGNED_DEFERS 1
+#ifndef __thumb__
+#define PL_UNALIGNED_BLOCKS 1
+#endif
+#elif defined(__AARCH64EL__)
+#define PL_MISALIGNED_AARCH64 1
+#define PL_MISALIGNED_SOME    1
+#define PL_UNALIGNED_DEFERS   1
+#elif defined(__loongarch__)
+#define PL_MISALIGNED_LOONGARCH 1
+#define PL_MISALIGNED_SOME      1
+#elif defined(__riscv)
+#define PL_MISALIGNED_UNTOLD 1
+#define PL_MISALIGNED_SOME   1
+#endif
+
+#if defined(PL_MISALIGNED_SOME) && defined(CONFIG_PLUMB_ALIGNMENT_GENERIC)
+#define PL_BYTES_GENERIC    1
+#define PL_BYTES_DISPATCHED 1
+#elif defined(PL_MISALIGNED_SOME) && defined(CONFIG_PLUMB_ALIGNMENT_UNALIGNED)
+#define PL_BYTES_UNALIGNED 1
+#elif defined(CONFIG_PLUMB_ALIGNMENT_UNALIGNED) && !defined(__x86_64__) && !defined(__i386__)
+#error "no processor of this target loads misaligned words: PLUMB_ALIGNMENT_STRICT or _GENERIC"
+#endif
+
+#if !defined(PL_BYTES_GENERIC) && !defined(PL_BYTES_UNALIGNED)
+#undef PL_UNALIGNED_DEFERS
+#undef PL_UNALIGNED_BLOCKS
+#else
+/* The family's routines beside those of unaligned.c; C takes the names from strict.h. */
+#define PL_STRICT_COPY     pl_copy_strict
+#define PL_STRICT_COPY_SUM pl_copy_sum_strict
+#if defined(PL_BYTES_GENERIC) || !defined(PL_UNALIGNED_DEFERS)
+#define PL_STRICT_SUM pl_sum_strict
+#endif
+#ifdef __ASSEMBLER__
+#define pl_copy     PL_STRICT_COPY
+#define pl_copy_sum PL_STRICT_COPY_SUM
+#ifdef PL_STRICT_SUM
+#define pl_sum PL_STRICT_SUM
+#endif
+#endif
 #endif
 
 #endif
