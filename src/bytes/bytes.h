@@ -18,6 +18,9 @@
 
 #include "bytes/routines.h"
 
+/* At every level of optimisation, and where space counts. */
+#define PL_INLINE static inline __attribute__((always_inline))
+
 /* Words that alias everything: the bytes of a packet have no declared type. */
 typedef uint32_t __attribute__((may_alias)) pl_word;
 typedef uint16_t __attribute__((may_alias)) pl_halfword;
@@ -63,10 +66,10 @@ inline uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
 
 #endif
 
-/* Folds a 32-bit accumulation of sums to 16 bits. */
-static inline uint32_t pl_fold(uint32_t sum) {
-    sum = (sum >> 16) + (sum & 0xffffU);
-    return (sum + (sum >> 16)) & 0xffffU;
+/* Folds a 32-bit accumulation of sums to 16 bits: with its halves exchanged beside it
+ * the carry of the lower ones goes where the upper ones are added. */
+PL_INLINE uint32_t pl_fold(uint32_t sum) {
+    return (sum + (sum >> 16 | sum << 16)) >> 16;
 }
 
 /* Folds a 64-bit accumulation of 32-bit words to 16 bits. */

@@ -5,154 +5,200 @@
  * Stores are whole words once the destination is on a word boundary. When the
  * source then is too, loads are words as well; otherwise each word stored is
  * put together from two aligned words loaded, which beats narrower loads on
- * every core that cannot load a misaligned word. The first, partial word is
- * loaded bytewise, so that nothing before the source is read.
+ * every core that cannot load a misaligned word. The first word is only partly
+ * the source's: that part is loaded by itself, so that nothing before it is read.
  */
-#include "bytes/bytes.h"
-#include "bytes/select.h"
+#include "bytes/strict.h"
 
 #if defined(PL_COPY_IN_C) || defined(PL_COPY_SUM_IN_C)
 
+#include "bytes/wide.h"
+
+#define BITS (8 * PL_WIDE)
+
+/* The last bytes of one word followed by the first of the next; and what lies
+ * `at` bits behind a word's beginning, `size` bits wide. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-/* The last bytes of one word followed by the first of the next. */
-#define JOIN(first, second, bits) ((first) << (bits) | (second) >> (32 - (bits)))
-#define PLACE(byte, index)        ((uint32_t)(byte) << (24 - 8 * (index)))
+#define JOIN(first, second, bits) ((first) << (bits) | (second) >> (BITS - (bits)))
+#define PLACE(piece, at, size)    ((pl_wide)(piece) << (BITS - (size) - (at)))
 #else
-#define JOIN(first, second, bits) ((first) >> (bits) | (second) << (32 - (bits)))
-#define PLACE(byte, index)        ((uint32_t)(byte) << (8 * (index)))
+#define JOIN(first, second, bits) ((first) >> (bits) | (second) << (BITS - (bits)))
+#define PLACE(piece, at, size)    ((pl_wide)(piece) << (at))
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
+/* A copy under way. */
+struct move {
+    uint8_t *to;
+    const uint8_t *from;
+    size_t length;         /* left */
+    struct pl_total total; /* of whole words */
+    uint32_t ends;         /* the sum of what lies before and behind those */
+};
 
-INLINE uint64_t move_aligned(pl_word *to, const pl_word *from, size_t words, bool summing) {
-    uint64_t sum = 0;
-
-    for (; words >= 8; words -= 8, to += 8, from += 8) {
-        uint32_t a = from[0], b = from[1], c = from[2], d = from[3];
-        to[0] = a;
-        to[1] = b;
-        to[2] = c;
-        to[3] = d;
-        if (summing) {
-            sum += a;
-            sum += b;
-            sum += c;
-            sum += d;
-        }
-        a = from[4], b = from[5], c = from[6], d = from[7];
-        to[4] = a;
-        to[5] = b;
-        to[6] = c;
-        to[7] = d;
-        if (summing) {
-            sum += a;
-            sum += b;
-            sum += c;
-            sum += d;
-        }
-    }
-    for (; words; words--) {
-        uint32_t a = *from++;
-        *to++ = a;
-        if (summing)
-            sum += a;
-    }
-    return sum;
+/* One chain of additions: loads and stores leave time for no more. */
+PL_INLINE void store(struct move *move, pl_wide *to, unsigned index, pl_wide word, bool summing) {
+    to[index] = word;
+    if (summing)
+        pl_total_add(&move->total, 0, word);
 }
 
-/* `from` lies `skew` bytes (1 to 3) past a word boundary; at least one word. */
-INLINE uint64_t move_skewed(pl_word *to, const uint8_t *from, unsigned skew, size_t words,
-                            bool summing) {
+/* Loads of a turn come before its stores: those could change what is loaded. */
+#define MOVE_4(i)                                                                                  \
+    do {                                                                                           \
+        pl_wide a = from[i], b = from[(i) + 1], c = from[(i) + 2], d = from[(i) + 3];              \
+        store(move, to, i, a, summing);                                                            \
+        store(move, to, (i) + 1, b, summing);                                                      \
+        store(move, to, (i) + 2, c, summing);                                                      \
+        store(move, to, (i) + 3, d, summing);                                                      \
+    } while (0)
+
+PL_INLINE void move_aligned(struct move *move, bool summing) {
+    const size_t words = move->length / PL_WIDE;
+    const pl_wide *from = (const pl_wide *)(const void *)move->from;
+    pl_wide *to = (pl_wide *)(void *)move->to;
+    const pl_wide *end = from;
+
+#ifndef __OPTIMIZE_SIZE__
+    for (end += words & ~(size_t)15; from != end; from += 16, to += 16) {
+        MOVE_4(0);
+        MOVE_4(4);
+        MOVE_4(8);
+        MOVE_4(12);
+    }
+    end += words & 12;
+#else
+    end += words & ~(size_t)3;
+#endif
+    for (; from != end; from += 4, to += 4)
+        MOVE_4(0);
+    for (end += words & 3; from != end; from++, to++)
+        store(move, to, 0, *from, summing);
+    move->to += words * PL_WIDE;
+    move->from += words * PL_WIDE;
+    move->length %= PL_WIDE;
+}
+
+/* The end of a word, from byte `skew` of it on, which `from` points at. */
+PL_INLINE pl_wide load_end(const uint8_t *from, unsigned skew) {
+    pl_wide held = 0;
+
+    if (skew & 1) {
+        held = PLACE(*from++, 8 * skew, 8);
+        skew++;
+    }
+    if (skew & 2) {
+        held |= PLACE(*(const pl_halfword *)(const void *)from, 8 * skew, 16);
+        from += 2;
+        skew += 2;
+    }
+#if PL_WIDE > 4
+    if (skew & 4)
+        held |= PLACE(*(const pl_word *)(const void *)from, 32, 32);
+#endif
+    return held;
+}
+
+/* Behind what is held come the next 4 words of the source. */
+#define MOVE_SKEWED_4(i)                                                                           \
+    do {                                                                                           \
+        pl_wide a = from[i], b = from[(i) + 1], c = from[(i) + 2], d = from[(i) + 3];              \
+        store(move, to, i, JOIN(held, a, bits), summing);                                          \
+        store(move, to, (i) + 1, JOIN(a, b, bits), summing);                                       \
+        store(move, to, (i) + 2, JOIN(b, c, bits), summing);                                       \
+        store(move, to, (i) + 3, JOIN(c, d, bits), summing);                                       \
+        held = d;                                                                                  \
+    } while (0)
+
+/* The source lies `skew` bytes past a word boundary, not 0; at least two words. The
+ * last word is left: the source ends in it. */
+PL_INLINE void move_skewed(struct move *move, unsigned skew, bool summing) {
     const unsigned bits = 8 * skew;
-    const pl_word *next = (const pl_word *)(const void *)(from + (4 - skew));
-    uint64_t sum = 0;
-    uint32_t held = 0;
+    const size_t words = move->length / PL_WIDE - 1;
+    const pl_wide *from = (const pl_wide *)(const void *)(move->from + (PL_WIDE - skew));
+    pl_wide *to = (pl_wide *)(void *)move->to;
+    const pl_wide *end = from;
+    pl_wide held = load_end(move->from, skew);
 
-    for (unsigned i = skew; i < 4; i++)
-        held |= PLACE(*from++, i);
-    /* The last word is only partly the source's: it is left to the tail. */
-    for (; words > 4; words -= 4, to += 4, next += 4) {
-        uint32_t a = next[0], b = next[1], c = next[2], d = next[3];
-        uint32_t w = JOIN(held, a, bits), x = JOIN(a, b, bits);
-        uint32_t y = JOIN(b, c, bits), z = JOIN(c, d, bits);
-        held = d;
-        to[0] = w;
-        to[1] = x;
-        to[2] = y;
-        to[3] = z;
-        if (summing) {
-            sum += w;
-            sum += x;
-            sum += y;
-            sum += z;
-        }
+#ifndef __OPTIMIZE_SIZE__
+    for (end += words & ~(size_t)7; from != end; from += 8, to += 8) {
+        MOVE_SKEWED_4(0);
+        MOVE_SKEWED_4(4);
     }
-    for (; words > 1; words--) {
-        uint32_t a = *next++;
-        uint32_t w = JOIN(held, a, bits);
-        held = a;
-        *to++ = w;
-        if (summing)
-            sum += w;
+    end += words & 4;
+#else
+    end += words & ~(size_t)3;
+#endif
+    for (; from != end; from += 4, to += 4)
+        MOVE_SKEWED_4(0);
+    for (end += words & 3; from != end; from++, to++) {
+        pl_wide next = *from;
+        store(move, to, 0, JOIN(held, next, bits), summing);
+        held = next;
     }
-    return sum;
+    move->to += words * PL_WIDE;
+    move->from += words * PL_WIDE;
+    move->length -= words * PL_WIDE;
 }
 
-/* The copy proper; returns the sum as seen from the destination's first word
- * boundary in *sum, and how many bytes lay before it. */
-INLINE uint32_t move(uint8_t *to, const uint8_t *from, size_t length, bool summing) {
-    uint64_t sum = 0;
+PL_INLINE void move_pairs(struct move *move, size_t length, bool summing) {
+    const uint8_t *end = move->from + length;
+
+    for (; move->from != end; move->from += 2, move->to += 2) {
+        uint8_t first = move->from[0], second = move->from[1];
+        move->to[0] = first;
+        move->to[1] = second;
+        if (summing)
+            move->ends += PL_BYTE_AT_EVEN(first) + PL_BYTE_AT_ODD(second);
+    }
+    move->length -= length;
+}
+
+PL_INLINE uint32_t copy(uint8_t *to, const uint8_t *from, size_t length, bool summing) {
+    struct move move = {.to = to, .from = from, .length = length};
     const bool odd = ((uintptr_t)to & 1) && length;
 
+    /* From an odd address on, sum as if the first byte were the second of a
+     * halfword, and swap at the end. */
     if (odd) {
-        *to++ = *from;
-        sum = PL_BYTE_AT_ODD(*from++);
-        length--;
+        *move.to++ = *from;
+        move.ends = PL_BYTE_AT_ODD(*move.from++);
+        move.length--;
     }
-    if (((uintptr_t)to & 2) && length >= 2) {
-        uint8_t first = *from++, second = *from++;
-        *to++ = first;
-        *to++ = second;
-        sum += PL_BYTE_AT_EVEN(first) + PL_BYTE_AT_ODD(second);
-        length -= 2;
-    }
-    if (length >= 8) {
-        const unsigned skew = (uintptr_t)from & 3;
-        size_t words = length / 4;
+    if (move.length >= 4 * PL_WIDE) {
+        move_pairs(&move, -(uintptr_t)move.to & (PL_WIDE - 2), summing);
+        const unsigned skew = (uintptr_t)move.from & (PL_WIDE - 1);
         if (skew == 0)
-            sum += move_aligned((pl_word *)(void *)to, (const pl_word *)(const void *)from, words,
-                                summing);
+            move_aligned(&move, summing);
         else
-            sum += move_skewed((pl_word *)(void *)to, from, skew, words--, summing);
-        to += 4 * words;
-        from += 4 * words;
-        length -= 4 * words;
+            move_skewed(&move, skew, summing);
     }
-    for (; length >= 2; length -= 2) {
-        uint8_t first = *from++, second = *from++;
-        *to++ = first;
-        *to++ = second;
-        sum += PL_BYTE_AT_EVEN(first) + PL_BYTE_AT_ODD(second);
-    }
-    if (length) {
-        *to = *from;
-        sum += PL_BYTE_AT_EVEN(*from);
+    move_pairs(&move, move.length & ~(size_t)1, summing);
+    if (move.length) {
+        *move.to = *move.from;
+        move.ends += PL_BYTE_AT_EVEN(*move.from);
     }
     if (!summing)
         return 0;
-    uint32_t folded = pl_fold64(sum);
+    pl_total_add(&move.total, 0, move.ends);
+    uint32_t folded = pl_total_fold(&move.total);
     return odd ? pl_sum_odd(folded) : folded;
 }
 
 #ifdef PL_COPY_IN_C
 void pl_copy(void *to, const void *from, size_t length) {
-    (void)move(to, from, length, false);
+    (void)copy(to, from, length, false);
 }
 #endif
 
 #ifdef PL_COPY_SUM_IN_C
 uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
-    return move(to, from, length, true);
+#ifdef PL_SUM_BY_HALFWORDS
+    /* Too few registers for both at once. */
+    pl_copy(to, from, length);
+    return pl_sum(from, length);
+#else
+    return copy(to, from, length, true);
+#endif
 }
 #endif
 

@@ -2,8 +2,5 @@
 #include "bytes/bytes.h"
 
 uint32_t pl_fold64(uint64_t sum) {
-    uint32_t high = (uint32_t)(sum >> 32);
-    uint32_t low = (uint32_t)sum + high;
-
-    return pl_fold(low < high ? low + 1 : low);
+    return pl_fold((uint32_t)((sum + (sum >> 32 | sum << 32)) >> 32));
 }
