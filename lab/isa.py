@@ -65,7 +65,7 @@ def _arm(name: str, title: str, target: str, *flags: str, can_misalign: bool = F
         ("arm-none-eabi-gcc", *flags),
         ("qemu-arm",),
         (*flags, "-mfloat-abi=soft"),
-        families=("arm",) if "-marm" in flags else ("thumb",),
+        families=("arm", "thumb"),
     )
 
 

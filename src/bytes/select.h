@@ -30,6 +30,12 @@
 #elif defined(__ARMEL__) && !defined(__thumb__)
 #define PL_BYTES_ARM 1
 
+#elif defined(__ARMEL__) && defined(__thumb2__)
+#define PL_BYTES_THUMB2 1
+
+#elif defined(__ARMEL__)
+#define PL_BYTES_THUMB1 1
+
 #elif defined(__x86_64__) && !defined(__ILP32__)
 #define PL_BYTES_X86        1
 #define PL_BYTES_DISPATCHED 1

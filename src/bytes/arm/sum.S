@@ -1,88 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The Internet checksum in ARM state, ARMv4 and later, little-endian: load
- * multiple, add with carry. The carry lives in its flag across the whole loop, so
- * the loop counts without touching it.
+ * The Internet checksum in ARM state and in Thumb-2, little-endian: load multiple, add
+ * with carry. The carry lives in its flag from the first word to the last byte, so
+ * nothing between touches it.
  */
 #include "bytes/select.h"
 
-#ifdef PL_BYTES_ARM
-#include "bytes/arm/fold.inc"
-
-        .syntax unified
-        .arm
-        .text
+#if (defined(PL_BYTES_ARM) || defined(PL_BYTES_THUMB2)) && !defined(__OPTIMIZE_SIZE__)
+#include "bytes/arm/arm.inc"
 
 /* uint32_t pl_sum(const void *bytes, size_t length)
  *
- * r0 bytes, r1 length, r2 sum, r3 where the loop ends, ip odd start */
-        .section .text.pl_sum, "ax", %progbits
-        .global pl_sum
-        .type   pl_sum, %function
-pl_sum:
+ * r0 bytes, r1 length, r2 address times 8, r3 where the loop ends, ip sum */
+        function pl_sum
         push    {r4-r10, lr}
-        mov     r2, #0
+        lsl     r2, r0, #3
         mov     ip, #0
-        cmp     r1, #8
-        blo     .Ltail
-        ands    ip, r0, #1
-        ldrbne  r4, [r0], #1
-        subne   r1, r1, #1
-        movne   r2, r4, lsl #8
+        tst     r0, #3
+        beq     .Laligned
+        cmp     r1, #4
+        blo     .Lfew
+        tst     r0, #1
+        beq     .Leven
+        ldrb    r4, [r0], #1
+        sub     r1, r1, #1
+        lsl     ip, r4, #8
+.Leven:
         tst     r0, #2
-        ldrhne  r4, [r0], #2
-        subne   r1, r1, #2
-        addne   r2, r2, r4
+        beq     .Laligned
+        ldrh    r4, [r0], #2
+        sub     r1, r1, #2
+        add     ip, ip, r4
 
-        bic     r3, r1, #31
+.Laligned:
+        cmn     r0, #0                  @ clears the carry
+        bics    r3, r1, #63
+        beq     .Lrest
         add     r3, r3, r0
-        and     r1, r1, #31
-        adds    r2, r2, #0              @ clears the carry
-        teq     r0, r3
-        beq     .Lwords
 .Lblock:
         ldmia   r0!, {r4-r10, lr}
-        adcs    r2, r2, r4
-        adcs    r2, r2, r5
-        adcs    r2, r2, r6
-        adcs    r2, r2, r7
-        adcs    r2, r2, r8
-        adcs    r2, r2, r9
-        adcs    r2, r2, r10
-        adcs    r2, r2, lr
+        add_up  r4, r5, r6, r7, r8, r9, r10, lr
+        ldmia   r0!, {r4-r10, lr}
+        add_up  r4, r5, r6, r7, r8, r9, r10, lr
         teq     r0, r3
         bne     .Lblock
-.Lwords:
-        bic     r3, r1, #3
-        add     r3, r3, r0
-        and     r1, r1, #3
-        teq     r0, r3
-        beq     .Lfold
-.Lword:
+.Lrest:                                 @ r1 modulo 64
+        tst     r1, #32
+        beq     .L16
+        ldmia   r0!, {r4-r10, lr}
+        add_up  r4, r5, r6, r7, r8, r9, r10, lr
+.L16:   tst     r1, #16
+        beq     .L8
+        ldmia   r0!, {r4-r7}
+        add_up  r4, r5, r6, r7
+.L8:    tst     r1, #8
+        beq     .L4
+        ldmia   r0!, {r4, r5}
+        add_up  r4, r5
+.L4:    tst     r1, #4
+        beq     .L2
         ldr     r4, [r0], #4
-        adcs    r2, r2, r4
-        teq     r0, r3
-        bne     .Lword
+        add_up  r4
+.L2:    tst     r1, #3
+        beq     .Lfold
+        tst     r1, #2
+        beq     .L1
+        ldrh    r4, [r0], #2
+        add_up  r4
+        tst     r1, #1
+        beq     .Lfold
+.L1:    ldrb    r4, [r0]
+        add_up  r4
 .Lfold:
         fold    r2
+        pop     {r4-r10, pc}
 
-.Ltail:                                 @ at most 7 bytes, at any address
-        subs    r1, r1, #2
-        ldrbhs  r4, [r0], #1
-        ldrbhs  r5, [r0], #1
-        addhs   r2, r2, r4
-        addhs   r2, r2, r5, lsl #8
-        bhi     .Ltail
-        tst     r1, #1
-        ldrbne  r4, [r0]
-        addne   r2, r2, r4
-        adds    r2, r2, #0
-        fold    r2
-        cmp     ip, #0
-        mov     r0, r2
-        movne   r0, r2, lsr #8
-        andne   r2, r2, #255
-        orrne   r0, r0, r2, lsl #8
+.Lfew:                                  @ at most 3 bytes, at any address
+        lsrs    r1, r1, #1
+        beq     .Lsingle
+        ldrb    ip, [r0], #1
+        ldrb    r4, [r0], #1
+        orr     ip, ip, r4, lsl #8
+.Lsingle:
+        bcc     .Lhalve
+        ldrb    r4, [r0]
+        add     ip, ip, r4
+.Lhalve:
+        halve   r0
         pop     {r4-r10, pc}
         .size   pl_sum, . - pl_sum
 
