@@ -113,14 +113,42 @@ def bench(
     record: Annotated[
         bool, typer.Option("--record", help="Write docs/results.md and README.md's table.")
     ] = False,
+    experiment: Annotated[
+        str,
+        typer.Option(help="throughput, checksum, copy, ether-copy or strict-align."),
+    ] = "throughput",
+    isa: Annotated[
+        list[str] | None, typer.Option(help="Of an experiment on many ISAs, only this (repeat).")
+    ] = None,
 ) -> int:
-    """Build, boot, run iperf against the board, print the table, write the records."""
+    """Build, boot, run iperf against the board, print the table, write the records.
+
+    With --experiment, measure something else than throughput: what, is in docs/lab.md.
+    """
     from . import bench as benching
+    from . import experiments
 
     check_writable(pcap)
+    experiments.check(experiment)
+    if experiment != experiments.DEFAULT:
+        if (board, tap, repeat, pcap, opt) != ("zynq", False, 5, None, "O2"):
+            raise LabError("--board, --tap, --repeat, --pcap and --opt are for throughput only")
+        return run_experiment(experiment, tuple(isa or ()), quick, out, record)
+    if isa:
+        raise LabError("--isa is for experiments on many ISAs, not for throughput")
     tools.ensure("bench")
     repeats = benching.QUICK_REPEATS if quick else repeat
     return benching.run(benching.Options(board, tap, repeats, out, pcap, opt, record))
+
+
+def run_experiment(
+    name: str, isas: tuple[str, ...], quick: bool, out: Path | None, record: bool
+) -> int:
+    """Any experiment but throughput."""
+    from .experiments import runner
+
+    tools.ensure(name)
+    return runner.run(runner.Options(name, isas, quick, out, record))
 
 
 @app.command()

@@ -97,7 +97,7 @@ def size_table(records: list[Record]) -> tuple[list[str], Rows]:
 
 def goal_table(verdicts: list[Verdict]) -> tuple[list[str], Rows]:
     """The floors."""
-    rows = [[v.what, "-" if v.value is None else f"{v.value:g}", v.text] for v in verdicts]
+    rows = [[v.what, v.measured, v.text] for v in verdicts]
     return ["floor", "measured", ""], rows
 
 
@@ -108,7 +108,8 @@ def header(tools: dict[str, str], board: str, network: str, repeats: int) -> Row
     return [*rows, ["repeats", str(repeats)]]
 
 
-def _rich(title: list[str], rows: Rows) -> Table:
+def rich_table(title: list[str], rows: Rows) -> Table:
+    """A table for the terminal."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for index, name in enumerate(title):
         table.add_column(name, justify="left" if index == 0 else "right", no_wrap=index == 0)
@@ -126,12 +127,13 @@ def show(console: Console, head: Rows, tables: list[tuple[list[str], Rows]], not
     for title, rows in tables:
         if rows:
             console.print()
-            console.print(_rich(title, rows))
+            console.print(rich_table(title, rows))
     console.print()
     console.print(note, style="dim")
 
 
-def _markdown(title: list[str], rows: Rows) -> str:
+def markdown_table(title: list[str], rows: Rows) -> str:
+    """The same for a page."""
     lines = [title, ["---", *["--:"] * (len(title) - 1)], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -144,8 +146,8 @@ def write_markdown(
         "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->",
         "# Results",
         f"Written by `{command}`; not to be edited.",
-        _markdown(["", ""], head),
-        *(_markdown(title, rows) for title, rows in tables if rows),
+        markdown_table(["", ""], head),
+        *(markdown_table(title, rows) for title, rows in tables if rows),
         note,
     ]
     path.parent.mkdir(exist_ok=True)
@@ -158,5 +160,6 @@ def fill_readme(path: Path, head: Rows, tables: list[tuple[list[str], Rows]]) ->
     _, end, after = rest.partition(README_END)
     if not (begin and end):
         raise LabError(f"{path} has no place for results: {README_BEGIN} ... {README_END}")
-    parts = [begin, _markdown(["", ""], head), *(_markdown(*table) for table in tables), end]
+    whole = [(["", ""], head), *tables]
+    parts = [begin, *(markdown_table(title, rows) for title, rows in whole), end]
     path.write_text(before + "\n\n".join(parts) + after)

@@ -13,13 +13,29 @@ from pathlib import Path
 from .errors import MissingTool
 from .paths import ROOT
 
-BUILD = frozenset({"build", "run", "bench", "test"})
-BOARD = frozenset({"run", "bench", "test"})
-BENCH = frozenset({"bench", "test"})
 TEST = frozenset({"test"})
+# `./plumb bench --experiment NAME` is known here by NAME.
+BYTES = frozenset({"checksum", "copy"}) | TEST  # measure the byte routines, beside others'
+ISAS = BYTES | {"ether-copy", "strict-align"}  # build for every instruction set
+BUILD = ISAS | {"build", "run", "bench"}
+BOARD = frozenset({"run", "bench", "ether-copy", "strict-align"}) | TEST
+BENCH = frozenset({"bench", "ether-copy", "strict-align"}) | TEST
 
 # The file by which clang's sanitizers are known to be here.
 CLANG_RUNTIME = "/usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.asan-*.a"
+# The C libraries that Plumb's copy is measured against.
+NEWLIB_ARM = "/usr/lib/arm-none-eabi/newlib/libc.a"
+PICOLIBC = "/usr/lib/picolibc/{}/lib/**/libc.a"
+GLIBC = "/usr/{}/lib/libc.a"
+GLIBCS = (
+    ("arm-linux-gnueabi", "armel"),
+    ("aarch64-linux-gnu", "arm64"),
+    ("mips-linux-gnu", "mips"),
+    ("mipsel-linux-gnu", "mipsel"),
+    ("riscv64-linux-gnu", "riscv64"),
+    ("sparc64-linux-gnu", "sparc64"),
+)
+DEBIAN_KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 @dataclass(frozen=True)
@@ -65,8 +81,8 @@ TOOLS = (
     Tool("qemu-system-arm", "qemu-system-arm", BOARD),
     Tool("iperf", "iperf", BENCH, ("-v",)),
     Tool("ip", "iproute2", BENCH, ("-V",)),
-    Tool("qemu-x86_64", "qemu-user", BENCH),
-    Tool("clang", "clang", TEST),
+    Tool("qemu-x86_64", "qemu-user", BENCH | ISAS),
+    Tool("clang", "clang", ISAS),
     Tool("clang-format", "clang-format", TEST),
     Tool(CLANG_RUNTIME, "libclang-rt-14-dev", TEST),
     Tool("/usr/include/cmocka.h", "libcmocka-dev", TEST),
@@ -74,7 +90,21 @@ TOOLS = (
     Tool("tcpdump", "tcpdump", TEST),
     Tool("tshark", "tshark", TEST),
     Tool("dnsmasq", "dnsmasq-base", TEST),
-    Tool("git", "git", BENCH),
+    Tool("git", "git", BENCH | ISAS),
+    Tool("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf", ISAS),
+    Tool("mips-linux-gnu-gcc", "gcc-mips-linux-gnu", ISAS),
+    Tool("mipsel-linux-gnu-gcc", "gcc-mipsel-linux-gnu", ISAS),
+    Tool("sparc64-linux-gnu-gcc", "gcc-sparc64-linux-gnu", ISAS),
+    Tool("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu", ISAS),
+    Tool("clang-19", "clang-19", ISAS),  # for LoongArch, of which Debian 12 has no gcc
+    Tool("ld.lld-19", "lld-19", ISAS),
+    Tool("llvm-objcopy-19", "llvm-19", BYTES),
+    Tool(NEWLIB_ARM, "libnewlib-arm-none-eabi", BYTES),
+    Tool("/usr/src/newlib/newlib-3.3.0.tar.xz", "newlib-source", BYTES),
+    Tool(PICOLIBC.format("arm-none-eabi"), "picolibc-arm-none-eabi", BYTES),
+    Tool(PICOLIBC.format("riscv64-unknown-elf"), "picolibc-riscv64-unknown-elf", BYTES),
+    *(Tool(GLIBC.format(triplet), f"libc6-dev-{name}-cross", BYTES) for triplet, name in GLIBCS),
+    Tool(DEBIAN_KEYRING, "debian-archive-keyring", BYTES),
 )
 
 

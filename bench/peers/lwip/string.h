@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* For compilers that come without a C library. */
+#include <stddef.h>
+
+void *memcpy(void *restrict to, const void *restrict from, size_t length);
+void *memmove(void *to, const void *from, size_t length);
+void *memset(void *to, int value, size_t length);
+int memcmp(const void *a, const void *b, size_t length);
