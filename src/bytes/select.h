@@ -36,6 +36,17 @@
 #elif defined(__ARMEL__)
 #define PL_BYTES_THUMB1 1
 
+/* Not for RV32E and RV64E, which lack half of the registers. */
+#elif defined(__riscv) && !defined(__riscv_e) && !defined(__riscv_32e) &&                          \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define PL_BYTES_RISCV 1
+#if __riscv_xlen == 32
+#define PL_SUM_IN_C 1
+#endif
+
+#elif defined(__loongarch_lp64)
+#define PL_BYTES_LOONGARCH 1
+
 #elif defined(__x86_64__) && !defined(__ILP32__)
 #define PL_BYTES_X86        1
 #define PL_BYTES_DISPATCHED 1
