@@ -12,12 +12,6 @@
 #define STRICT                                                                                     \
     { pl_sum_strict, pl_copy_strict, pl_copy_sum_strict }
 
-#ifdef PL_UNALIGNED_DEFERS
-#define SUM_UNALIGNED pl_sum_strict
-#else
-#define SUM_UNALIGNED pl_sum_unaligned
-#endif
-
 static enum plumb_misaligned told; /* by the board */
 
 static bool takes_misaligned(void) {
@@ -27,7 +21,7 @@ static bool takes_misaligned(void) {
 }
 
 const struct pl_bytes_arm pl_bytes_arms[] = {
-    {"unaligned", takes_misaligned, {SUM_UNALIGNED, pl_copy_unaligned, pl_copy_sum_unaligned}},
+    {"unaligned", takes_misaligned, {pl_sum_strict, pl_copy_unaligned, pl_copy_sum_unaligned}},
     {"strict", NULL, STRICT},
 };
 const uint8_t pl_bytes_arm_count = sizeof pl_bytes_arms / sizeof *pl_bytes_arms;

@@ -59,25 +59,17 @@
 
 /* Processors of which some load misaligned words and others trap, by how they tell: a
  * register of the ARM's, or of AArch64's, a word of the LoongArch's; or not at all, so
- * that the board has to try.
- *
- * PL_UNALIGNED_DEFERS: the family's routines load many registers at once, and are the
- * faster where that is aligned. PL_UNALIGNED_BLOCKS: part of unaligned.c is assembly. */
+ * that the board has to try. */
 #if defined(__ARMEL__) && __ARM_ARCH >= 6 && (!defined(__thumb__) || defined(__thumb2__))
 #if __ARM_ARCH_PROFILE == 'M'
 #define PL_MISALIGNED_UNTOLD 1
 #else
 #define PL_MISALIGNED_ARM 1
 #endif
-#define PL_MISALIGNED_SOME  1
-#define PL_UNALIGNED_DEFERS 1
-#ifndef __thumb__
-#define PL_UNALIGNED_BLOCKS 1
-#endif
+#define PL_MISALIGNED_SOME 1
 #elif defined(__AARCH64EL__)
 #define PL_MISALIGNED_AARCH64 1
 #define PL_MISALIGNED_SOME    1
-#define PL_UNALIGNED_DEFERS   1
 #elif defined(__loongarch__)
 #define PL_MISALIGNED_LOONGARCH 1
 #define PL_MISALIGNED_SOME      1
@@ -95,15 +87,16 @@
 #error "no processor of this target loads misaligned words: PLUMB_ALIGNMENT_STRICT or _GENERIC"
 #endif
 
-#if !defined(PL_BYTES_GENERIC) && !defined(PL_BYTES_UNALIGNED)
-#undef PL_UNALIGNED_DEFERS
-#undef PL_UNALIGNED_BLOCKS
-#else
-/* The family's routines beside those of unaligned.c; C takes the names from strict.h. */
+/* The family's routines beside those of unaligned.c, which has no sum of its own. C
+ * takes the names from strict.h. PL_UNALIGNED_BLOCKS: part of unaligned.c is assembly. */
+#if defined(PL_BYTES_GENERIC) || defined(PL_BYTES_UNALIGNED)
 #define PL_STRICT_COPY     pl_copy_strict
 #define PL_STRICT_COPY_SUM pl_copy_sum_strict
-#if defined(PL_BYTES_GENERIC) || !defined(PL_UNALIGNED_DEFERS)
+#ifdef PL_BYTES_GENERIC
 #define PL_STRICT_SUM pl_sum_strict
+#endif
+#ifdef __ARMEL__
+#define PL_UNALIGNED_BLOCKS 1
 #endif
 #ifdef __ASSEMBLER__
 #define pl_copy     PL_STRICT_COPY

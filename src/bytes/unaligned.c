@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Copy and checksum for a processor that loads and stores misaligned words.
+ * Copy, and copy with checksum, for a processor that loads and stores misaligned words.
+ * A checksum alone has one address, whose alignment costs nothing but its first word.
  *
  * This file alone of a generic image is compiled with leave to misalign. What is
  * misaligned goes through `loose`, a packed type: where a plain load takes any address
@@ -19,7 +20,6 @@
 #if defined(PL_BYTES_GENERIC) || defined(PL_BYTES_UNALIGNED)
 
 #ifdef PL_BYTES_GENERIC
-#define pl_sum      pl_sum_unaligned
 #define pl_copy     pl_copy_unaligned
 #define pl_copy_sum pl_copy_sum_unaligned
 #endif
@@ -32,15 +32,6 @@ typedef struct __attribute__((packed, may_alias)) {
 } loose;
 
 enum { WORD = sizeof(word), BLOCK = 8 * WORD };
-
-/* Whether the family's own routine is the faster: what it loads many registers from
- * at once, which here would be misaligned for most. */
-#ifdef PL_UNALIGNED_DEFERS
-#define DEFERS(to, from, length)                                                                   \
-    (((uintptr_t)(to) ^ (uintptr_t)(from)) % WORD == 0 && (length) >= 16 * WORD)
-#else
-#define DEFERS(to, from, length) false
-#endif
 
 /* A sum: of 64-bit words the carry is added at once, 32-bit ones leave it to the
  * upper half. */
@@ -146,11 +137,17 @@ INLINE uint32_t move_few(uint8_t *to, const uint8_t *from, size_t length) {
     return sum;
 }
 
+/* Do words of both lie on words at once, and enough of them? Then the strict routines,
+ * which load many registers, are the faster. */
+INLINE bool aligns(const void *to, const void *from, size_t length) {
+    return ((uintptr_t)to ^ (uintptr_t)from) % WORD == 0 && length >= BLOCK;
+}
+
 void pl_copy(void *to, const void *from, size_t length) {
     uint8_t *t = to;
     const uint8_t *f = from;
 
-    if (DEFERS(to, from, length)) {
+    if (aligns(to, from, length)) {
         pl_copy_strict(to, from, length);
         return;
     }
@@ -169,7 +166,7 @@ uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
     uint8_t *t = to;
     const uint8_t *f = from;
 
-    if (DEFERS(to, from, length))
+    if (aligns(to, from, length))
         return pl_copy_sum_strict(to, from, length);
     if (length < WORD)
         return pl_fold(move_few(t, f, length));
@@ -188,37 +185,5 @@ uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
         return pl_fold64(sum);
     return pl_sum_append(pl_fold64(FIRST(first, head)), head, pl_fold64(sum));
 }
-
-#ifndef PL_UNALIGNED_DEFERS
-
-static uint32_t sum_few(const uint8_t *p, size_t length) {
-    uint32_t sum = 0;
-
-    for (; length >= 2; length -= 2, p += 2)
-        sum += PL_BYTE_AT_EVEN(p[0]) + PL_BYTE_AT_ODD(p[1]);
-    return pl_fold(length ? sum + PL_BYTE_AT_EVEN(p[0]) : sum);
-}
-
-uint32_t pl_sum(const void *bytes, size_t length) {
-    const uint8_t *p = bytes;
-    uint64_t sum = 0;
-
-    if (length < WORD)
-        return sum_few(p, length);
-    const uint8_t *last = p + length - WORD;
-    for (; length >= BLOCK; length -= BLOCK, p += BLOCK) {
-        sum = add(add(add(add(sum, load(p)), load(p + WORD)), load(p + 2 * WORD)),
-                  load(p + 3 * WORD));
-        sum = add(add(add(add(sum, load(p + 4 * WORD)), load(p + 5 * WORD)), load(p + 6 * WORD)),
-                  load(p + 7 * WORD));
-    }
-    for (; length >= WORD; length -= WORD, p += WORD)
-        sum = add(sum, load(p));
-    if (length)
-        sum = add(sum, LAST(load(last), length));
-    return pl_fold64(sum);
-}
-
-#endif
 
 #endif

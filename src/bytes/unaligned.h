@@ -12,7 +12,6 @@
 #include "bytes/select.h"
 
 #if defined(PL_BYTES_GENERIC) || defined(PL_BYTES_UNALIGNED)
-uint32_t pl_sum_strict(const void *bytes, size_t length);
 void pl_copy_strict(void *to, const void *from, size_t length);
 uint32_t pl_copy_sum_strict(void *to, const void *from, size_t length);
 #endif
@@ -23,7 +22,7 @@ uint32_t pl_unaligned_copy_sum(void *to, const void *from, const void *to_end);
 #endif
 
 #ifdef PL_BYTES_GENERIC
-uint32_t pl_sum_unaligned(const void *bytes, size_t length);
+uint32_t pl_sum_strict(const void *bytes, size_t length);
 void pl_copy_unaligned(void *to, const void *from, size_t length);
 uint32_t pl_copy_sum_unaligned(void *to, const void *from, size_t length);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The long part of unaligned.c's copies, in ARM state: blocks of 32 bytes from any
- * address to a word's. What a compiler cannot be made to do is here: words are
+ * The long part of unaligned.c's copies, in ARM state and in Thumb-2: blocks of 32 bytes
+ * from any address to a word's. What a compiler cannot be made to do is here: words are
  * loaded one by one, as the load of many traps at a misaligned address whatever the
  * processor does otherwise, and stored all at once.
  */
@@ -10,7 +10,11 @@
 #ifdef PL_UNALIGNED_BLOCKS
 
         .syntax unified
+#ifdef __thumb__
+        .thumb
+#else
         .arm
+#endif
 
 /* r0 to, r1 from, r2 where `to` ends, another place than it begins; ip sum */
         .macro  blocks  name, summing
