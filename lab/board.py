@@ -26,6 +26,9 @@ BOOT_ADDRESS = 0x00100000
 BOOT_MAGIC = 0x504C4D42
 BOOT_VERSION = 1
 BOOT_STATIC_ADDRESS = 1
+BOOT_ROUTINES = 2
+BOOT_MISALIGNED = 4
+BOOT_NAME_BYTES = 16
 
 # Of the fault status register of ARMv7, short descriptors.
 FAULT_CAUSE = 0x40F
@@ -72,6 +75,9 @@ class Setup:
     plugin: str = ""  # as the emulator's -plugin option takes it
     pcap: Path | None = None
     keep_own_clock: bool = True  # one instruction lasts as long as any other, exactly
+    # Of a generic image only, which alone says what became of them.
+    routines: str = ""  # by name; empty: the best for the processor
+    takes_misaligned: bool = False  # the processor, instead of trapping
     on_line: Callable[[str], None] = field(default=lambda line: None)
 
 
@@ -80,17 +86,25 @@ def address_word(text: str) -> int:
     return int.from_bytes(bytes(int(part) for part in text.split(".")), "little")
 
 
-def boot_words(is_static: bool) -> list[int]:
+def words_of(data: bytes) -> list[int]:
+    """Bytes as the little-endian words that they lie in memory as."""
+    return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
+
+
+def boot_words(setup: Setup) -> list[int]:
     """What the lab leaves in memory for the firmware to find."""
-    seed = os.urandom(16)
+    flags = BOOT_STATIC_ADDRESS if setup.network.is_static else 0
+    flags |= BOOT_ROUTINES if setup.routines else 0
+    flags |= BOOT_MISALIGNED if setup.takes_misaligned else 0
     return [
         BOOT_MAGIC,
         BOOT_VERSION,
-        *(int.from_bytes(seed[i : i + 4], "little") for i in range(0, 16, 4)),
-        BOOT_STATIC_ADDRESS if is_static else 0,
+        *words_of(os.urandom(16)),
+        flags,
         address_word(BOARD_ADDRESS),
         address_word(NETMASK),
         address_word(HOST_ADDRESS),
+        *words_of(setup.routines.encode().ljust(BOOT_NAME_BYTES, b"\0")),
     ]
 
 
@@ -144,7 +158,7 @@ class Board:
 
     def _emulator_arguments(self) -> list[str]:
         words = ["-no-reboot"]
-        for index, word in enumerate(boot_words(self.setup.network.is_static)):
+        for index, word in enumerate(boot_words(self.setup)):
             address = BOOT_ADDRESS + 4 * index
             words += ["-device", f"loader,addr={address:#x},data={word:#x},data-len=4"]
         if self.setup.keep_own_clock:
@@ -162,6 +176,8 @@ class Board:
         words += [] if self.setup.network.is_static else ["--dhcp"]
         if self.setup.pcap:
             words += ["--pcap", str(self.setup.pcap)]
+        if self.setup.routines:
+            words += ["--bytes", self.setup.routines]
         return words
 
     def off(self) -> None:
@@ -215,6 +231,8 @@ class Board:
     def wait_ready(self, limit_s: float = READY_LIMIT_S) -> None:
         """Waits for the board to know its address."""
         self.wait(lambda: bool(self.console.address), limit_s, "did not come up")
+        if self.setup.routines not in ("", self.console.routines):
+            raise self._failure(f"has no choice of byte routines: {self.setup.routines} wanted")
 
     def wait_ready_or_ended(self, limit_s: float = READY_LIMIT_S) -> None:
         """The same for an application that may have done its work before that."""

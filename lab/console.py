@@ -40,6 +40,7 @@ class Console:
         self.lines: list[str] = []
         self.address = ""
         self.build = ""
+        self.routines = ""  # the byte routines that a board has chosen
         self.transfers: list[Transfer] = []
         self.counters: dict[str, int] = {}
         self.fault: Fault | None = None
@@ -75,6 +76,8 @@ class Console:
     def _read_plumb(self, rest: str) -> None:
         if rest.startswith("board="):
             self.build = rest.partition("build=")[2]
+        elif rest.startswith("bytes="):
+            self.routines = pairs(rest)["bytes"]
         elif rest.startswith("ready"):
             self.address = pairs(rest).get("address", "")
         elif rest.startswith("exit"):

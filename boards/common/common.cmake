@@ -10,7 +10,8 @@ function(board_executable target board app)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   string(STRIP "${CMAKE_C_COMPILER_ID}-${CMAKE_C_COMPILER_VERSION} ${CMAKE_C_FLAGS_${type}} ${CMAKE_C_FLAGS}" build)
   string(REGEX REPLACE "[ \t]+" " " build "${build}")
-  add_executable(${target} ${ARGN} ${BOARD_COMMON_DIR}/run.c ${BOARD_COMMON_DIR}/print.c)
+  add_executable(${target} ${ARGN} ${BOARD_COMMON_DIR}/run.c ${BOARD_COMMON_DIR}/routines.c
+    ${BOARD_COMMON_DIR}/print.c)
   plumb_own_code(${target})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/boards ${BOARD_COMMON_DIR})
   target_compile_definitions(${target} PRIVATE

@@ -30,6 +30,11 @@ struct board_address {
 /* 10.0.2.15/24, gateway 10.0.2.2, after DHCP: what the emulator's network has. */
 extern const struct board_address board_default_address;
 
+/* Settles which byte routines run, those of this name or, of an empty one, the best for
+ * the processor, and says so on the console. A name that it cannot run ends the run.
+ * Called before the stack is made, if at all. */
+void board_use_routines(const char *wanted);
+
 /* Says on the console what this is, starts the application, then DHCP or the
  * fixed address. Called once. */
 void board_begin(struct plumb *stack, struct plumb_netif *netif,

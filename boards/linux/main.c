@@ -8,7 +8,10 @@
  */
 #include "options.h"
 #include "pcap.h"
+#include "probe.h"
 #include "tap.h"
+
+#include <plumb_config.h>
 
 #include <errno.h>
 #include <poll.h>
@@ -173,6 +176,10 @@ static int finish(struct plumb *stack) {
 int main(int argc, char **argv) {
     struct options options;
     options_parse(&options, argc, argv);
+#ifdef CONFIG_PLUMB_ALIGNMENT_GENERIC
+    plumb_processor_misaligned(probe_misaligned());
+#endif
+    board_use_routines(options.routines);
     make_pools();
     struct plumb *stack = make_stack();
     attach_tap(stack, &options);

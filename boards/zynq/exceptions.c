@@ -61,15 +61,28 @@ uint32_t exception_report(enum kind kind, const struct frame *frame) {
     board_exit(1);
 }
 
-void exceptions_check_alignment(void) {
+static inline void load_odd(void) {
     static uint32_t words[2];
     uint32_t value;
 
     expected = true;
     __asm__ volatile("ldr %0, [%1]" : "=r"(value) : "r"((uintptr_t)words + 1) : "memory");
     expected = false;
+}
+
+void exceptions_check_alignment(void) {
+    load_odd();
     if (!trapped) {
         board_print("panic: alignment trapping is off\n");
+        board_exit(1);
+    }
+}
+
+void exceptions_check_no_alignment(void) {
+    trapped = false;
+    load_odd();
+    if (trapped) {
+        board_print("panic: alignment trapping is on\n");
         board_exit(1);
     }
 }

@@ -146,7 +146,14 @@ int main(void) {
     struct plumb_ethernet_address ethernet = find_ethernet();
 
     console_start();
+#ifdef CONFIG_PLUMB_ALIGNMENT_UNALIGNED
+    exceptions_check_no_alignment();
+#else
     exceptions_check_alignment();
+#endif
+#ifdef CONFIG_PLUMB_ALIGNMENT_GENERIC
+    alignment_settle();
+#endif
     clock_start();
     interrupt_start();
     parameters_read(&parameters, &ethernet);

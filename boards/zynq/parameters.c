@@ -6,8 +6,11 @@
  *     offset 0   magic 0x504C4D42 ("PLMB" as a number)
  *            4   version 1
  *            8   seed, four words, random
- *           24   flags: bit 0, set the address below and ask no DHCP server
+ *           24   flags: bit 0, set the address below and ask no DHCP server; and for a
+ *                generic image, bit 1, use the routines named below, and bit 2, have
+ *                misaligned words taken rather than trapped
  *           28   address, network mask, gateway: four bytes each, as on the wire
+ *           40   the name of byte routines, ended by a null within 16 bytes
  */
 #include "zynq.h"
 
@@ -15,6 +18,8 @@ enum {
     MAGIC = 0x504C4D42,
     VERSION = 1,
     FLAG_FIXED = 1,
+    FLAG_ROUTINES = 2,
+    FLAG_MISALIGNED = 4,
 };
 
 struct table {
@@ -23,6 +28,7 @@ struct table {
     uint32_t seed[4];
     uint32_t flags;
     plumb_be32 address, netmask, gateway;
+    char routines[ZYNQ_NAME];
 };
 
 extern const volatile struct table boot_parameters;
@@ -50,4 +56,15 @@ void parameters_read(struct zynq_parameters *parameters,
         parameters->address.netmask.be = t->netmask.be;
         parameters->address.gateway.be = t->gateway.be;
     }
+}
+
+void parameters_read_processor(struct zynq_processor *processor) {
+    const volatile struct table *t = &boot_parameters;
+
+    *processor = (struct zynq_processor){0};
+    if (t->magic != MAGIC || t->version != VERSION)
+        return;
+    processor->misaligned = t->flags & FLAG_MISALIGNED;
+    for (unsigned i = 0; (t->flags & FLAG_ROUTINES) && i < ZYNQ_NAME - 1; i++)
+        processor->routines[i] = t->routines[i];
 }

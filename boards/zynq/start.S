@@ -7,6 +7,15 @@
  * interrupt's only job is to end a WFI, which it does masked as well. Memory
  * contents and clocks are as the boot loader (or the emulator) left them.
  */
+#include <plumb_config.h>
+
+/* Alignment trapping, of the control register, where the build keeps from what traps. */
+#ifdef CONFIG_PLUMB_ALIGNMENT_UNALIGNED
+    .equ TRAPPING, 0
+#else
+    .equ TRAPPING, 1 << 1
+#endif
+
     .syntax unified
     .arm
 
@@ -39,9 +48,9 @@ _start:
     cps #MODE_SUPERVISOR
     ldr sp, =stack_top
 
-    /* Off with MMU and caches, whatever a loader left, before they are emptied. */
+    /* Off with MMU, trapping and caches, whatever a loader left, before they are emptied. */
     mrc p15, 0, r0, c1, c0, 0
-    ldr r1, =(1 << 12 | 1 << 11 | 1 << 2 | 1 << 0)
+    ldr r1, =(1 << 12 | 1 << 11 | 1 << 2 | 1 << 1 | 1 << 0)
     bic r0, r0, r1
     mcr p15, 0, r0, c1, c0, 0
     isb
@@ -76,7 +85,7 @@ _start:
 
     /* MMU, alignment trapping, data cache, branch predictor, instruction cache. */
     mrc p15, 0, r0, c1, c0, 0
-    ldr r1, =(1 << 12 | 1 << 11 | 1 << 2 | 1 << 1 | 1 << 0)
+    ldr r1, =(1 << 12 | 1 << 11 | 1 << 2 | TRAPPING | 1 << 0)
     orr r0, r0, r1
     mcr p15, 0, r0, c1, c0, 0
     isb

@@ -41,8 +41,13 @@ int main(void);
 /* console.c: ready before anything can fail. */
 void console_start(void);
 
-/* exceptions.c: one odd load must trap, or the run ends here. */
+/* exceptions.c: one odd load must trap, or must not, or the run ends here. */
 void exceptions_check_alignment(void);
+void exceptions_check_no_alignment(void);
+
+/* alignment.c, for a generic image: makes the processor one that traps misaligned words
+ * or one that takes them, as the boot parameters say, and settles the byte routines. */
+void alignment_settle(void);
 
 /* clock.c. A one-shot interrupt after `delay_us`, which ends a WFI. */
 void clock_start(void);
@@ -64,5 +69,13 @@ struct zynq_parameters {
 };
 void parameters_read(struct zynq_parameters *parameters,
                      const struct plumb_ethernet_address *ethernet);
+
+/* And what a generic image is to find. */
+enum { ZYNQ_NAME = 16 };
+struct zynq_processor {
+    bool misaligned;          /* words are taken, not trapped */
+    char routines[ZYNQ_NAME]; /* empty: the best for the processor */
+};
+void parameters_read_processor(struct zynq_processor *processor);
 
 #endif

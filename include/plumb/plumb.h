@@ -11,6 +11,7 @@
 #include <plumb/error.h>
 #include <plumb/netif.h>
 #include <plumb/packet.h>
+#include <plumb/processor.h>
 #include <plumb/stack.h>
 #include <plumb/tcp.h>
 #include <plumb/timer.h>
