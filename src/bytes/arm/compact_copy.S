@@ -102,8 +102,7 @@
 .Lskewed:
         lsl     r10, r10, #3
         rsb     r11, r10, #32
-        mov     r4, #0
-.Lpartial:
+.Lpartial:                              @ below its bytes r4 is anything: that is shifted out
         ldrb    r5, [r1], #1
         lsr     r4, r4, #8
         orr     r4, r4, r5, lsl #24

@@ -210,10 +210,9 @@
         move_skewed 3, \summing
         b       .Lbytes\@
 
-.Lfew\@:
+.Lfew\@:                                @ no carry: the comparison was lower
         .if     \summing
         str     ip, [sp]                @ the first byte has the lower place
-        cmn     r0, #0
         .endif
 .Lbytes\@:                              @ at most 7 bytes, at any address
         tst     r2, #4
