@@ -17,6 +17,7 @@ struct run {
 enum { RUNS = 4 };
 
 typedef uint32_t sum_function(const void *bytes, size_t length);
+typedef uint16_t short_sum_function(const void *bytes, int length); /* as lwIP has it */
 typedef void copy_function(void *to, const void *from, size_t length);
 typedef uint32_t copy_sum_function(void *to, const void *from, size_t length);
 typedef uint32_t header_function(const void *header);
@@ -25,10 +26,11 @@ typedef uint32_t chain_function(const struct run *runs);
 /* `empty` is a routine that does nothing: what calling one costs. A sum may be any
  * representative of its value, complemented or not. */
 struct routine {
-    enum routine_kind { SUM, COPY, COPY_SUM, HEADER, CHAIN } kind;
+    enum routine_kind { SUM, SHORT_SUM, COPY, COPY_SUM, HEADER, CHAIN } kind;
     const char *stack, *variant;
     union {
         sum_function *sum;
+        short_sum_function *short_sum;
         copy_function *copy;
         copy_sum_function *copy_sum;
         header_function *header;

@@ -15,11 +15,11 @@
 #define LIBRARY_MEMCPY       NAME(STACK, VARIANT)
 
 copy_function LIBRARY_MEMCPY;
-sum_function lwip_sum_3;
+short_sum_function lwip_sum_3;
 
 static uint32_t copy_then_sum(void *to, const void *from, size_t length) {
     LIBRARY_MEMCPY(to, from, length);
-    return lwip_sum_3(to, length);
+    return lwip_sum_3(to, (int)length);
 }
 
 ROUTINE(COPY, copy, TEXT(STACK), TEXT(VARIANT), LIBRARY_MEMCPY);
