@@ -224,5 +224,5 @@
         .fill   32, 1, 255
         .fill   32, 1, 0
 
-#endif
         .section .note.GNU-stack, "", @progbits
+#endif

@@ -203,5 +203,5 @@
 .Lturn: .4byte  0x80008000
 .Lones: .4byte  0x00010001
 
-#endif
         .section .note.GNU-stack, "", @progbits
+#endif

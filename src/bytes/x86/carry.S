@@ -92,5 +92,5 @@
         ret
         end     pl_sum_carry
 
-#endif
         .section .note.GNU-stack, "", @progbits
+#endif
