@@ -8,8 +8,8 @@
  * nothing is known to beat it there. PL_BYTES_DISPATCHED: the family has several sets
  * and one is chosen at run time; see routines.h.
  *
- * Where the configuration wants the routines of unaligned.c, alone (PL_BYTES_UNALIGNED)
- * or as one of two sets (PL_BYTES_GENERIC), the family's have names that end in _strict.
+ * Where the configuration wants routines that misalign, alone (PL_BYTES_UNALIGNED) or as
+ * one of two sets (PL_BYTES_GENERIC), those beside them have names that end in _strict.
  */
 #ifndef PL_BYTES_SELECT_H
 #define PL_BYTES_SELECT_H
@@ -87,16 +87,24 @@
 #error "no processor of this target loads misaligned words: PLUMB_ALIGNMENT_STRICT or _GENERIC"
 #endif
 
-/* The family's routines beside those of unaligned.c, which has no sum of its own. C
- * takes the names from strict.h. PL_UNALIGNED_BLOCKS: part of unaligned.c is assembly. */
+/* Copies that misalign, of which there are no sums. PL_UNALIGNED_IN_C: they are those of
+ * unaligned.c; elsewhere the family's own take any source by their loops for what is
+ * aligned. PL_UNALIGNED_BLOCKS: part of unaligned.c is assembly. */
 #if defined(PL_BYTES_GENERIC) || defined(PL_BYTES_UNALIGNED)
+#if !defined(PL_BYTES_RISCV) && !defined(PL_BYTES_LOONGARCH)
+#define PL_UNALIGNED_IN_C 1
+#endif
+#ifdef __ARMEL__
+#define PL_UNALIGNED_BLOCKS 1
+#endif
+#endif
+
+/* The family's routines beside them. C takes the names from strict.h. */
+#if defined(PL_BYTES_GENERIC) || defined(PL_UNALIGNED_IN_C)
 #define PL_STRICT_COPY     pl_copy_strict
 #define PL_STRICT_COPY_SUM pl_copy_sum_strict
 #ifdef PL_BYTES_GENERIC
 #define PL_STRICT_SUM pl_sum_strict
-#endif
-#ifdef __ARMEL__
-#define PL_UNALIGNED_BLOCKS 1
 #endif
 #ifdef __ASSEMBLER__
 #define pl_copy     PL_STRICT_COPY

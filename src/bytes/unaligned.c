@@ -17,7 +17,7 @@
 
 #include "bytes/bytes.h"
 
-#if defined(PL_BYTES_GENERIC) || defined(PL_BYTES_UNALIGNED)
+#ifdef PL_UNALIGNED_IN_C
 
 #ifdef PL_BYTES_GENERIC
 #define pl_copy     pl_copy_unaligned

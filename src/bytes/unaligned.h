@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The two sets of routines of a build that has unaligned.c, by the names that tell
- * them apart; and what of unaligned.c is assembly.
+ * The two sets of routines of a build that may misalign, by the names that tell them
+ * apart; and what of unaligned.c is assembly.
  */
 #ifndef PL_BYTES_UNALIGNED_H
 #define PL_BYTES_UNALIGNED_H
@@ -11,7 +11,7 @@
 
 #include "bytes/select.h"
 
-#if defined(PL_BYTES_GENERIC) || defined(PL_BYTES_UNALIGNED)
+#if defined(PL_BYTES_GENERIC) || defined(PL_UNALIGNED_IN_C)
 void pl_copy_strict(void *to, const void *from, size_t length);
 uint32_t pl_copy_sum_strict(void *to, const void *from, size_t length);
 #endif

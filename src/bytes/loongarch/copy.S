@@ -8,6 +8,10 @@
  * picked from two; its first, partial word is loaded in pieces, so that nothing
  * outside is read. The instruction that picks has its place fixed, so there are seven
  * loops, and shifts for what they leave and where space counts.
+ *
+ * For a processor that takes misaligned words both sides always go together: the
+ * destination lies on words and the source where it likes. That is a second entry, or
+ * all there is.
  */
 #include "bytes/select.h"
 
@@ -135,21 +139,10 @@
         advance \log, .Lagain\@
         .endm
 
-        .macro  copy    name, summing, log
-        .section .text.\name, "ax", %progbits
-        .balign 4
-        .globl  \name
-        .type   \name, %function
-\name:
-        .if     \summing
-        move    $a3, $zero
-        move    $a6, $zero
-        move    $t4, $zero
-        .endif
-        sltui   $t0, $a2, 8
-        bnez    $t0, .Ltail\@
-        andi    $t0, $a0, 1
-        beqz    $t0, .Leven\@
+/* Brings the destination to an even address. */
+        .macro  to_even summing
+        andi    $t1, $a0, 1
+        beqz    $t1, .Leven\@
         addi.d  $a2, $a2, -1
         piece   \summing, ld.bu, st.b, 1
         .if     \summing
@@ -157,9 +150,32 @@
         ori     $t4, $zero, 1
         .endif
 .Leven\@:
+        .endm
+
+        .macro  enter   summing, few
+        .if     \summing
+        move    $a3, $zero
+        move    $a6, $zero
+        move    $t4, $zero
+        .endif
+        sltui   $t0, $a2, 8
+        bnez    $t0, \few
+        .endm
+
+        .macro  copy    name, unaligned, summing, log
+        .section .text.\name, "ax", %progbits
+        .balign 4
+        .globl  \name
+        .type   \name, %function
+\name:
+        enter   \summing, .Ltail\@
+#ifndef PL_BYTES_UNALIGNED
         xor     $t0, $a0, $a1
         andi    $t0, $t0, 7
-        bnez    $t0, .Lskewed\@
+        bnez    $t0, .Lapart\@
+#endif
+.Ltogether\@:
+        to_even \summing
         andi    $t0, $a0, 2
         beqz    $t0, .Lhalf\@
         addi.d  $a2, $a2, -2
@@ -192,7 +208,9 @@
         .endif
         ret
 
-.Lskewed\@:
+#ifndef PL_BYTES_UNALIGNED
+.Lapart\@:
+        to_even \summing
         sub.d   $t0, $zero, $a0
         andi    $t0, $t0, 7
         beqz    $t0, .Lhold\@
@@ -273,6 +291,7 @@
         sub.d   $a1, $a1, $t0
 .Lback\@:
         add.d   $a2, $a2, $t0
+#endif
 .Ltail\@:                               /* less than two words, at any address */
         bstrpick.d $t0, $a2, 3, 1
         beqz    $t0, .Llast\@
@@ -280,12 +299,21 @@
         pairs   \summing
         b       .Llast\@
         .size   \name, . - \name
+
+#ifdef PL_BYTES_GENERIC
+        .globl  \unaligned
+        .type   \unaligned, %function
+\unaligned:
+        enter   \summing, .Ltail\@
+        b       .Ltogether\@
+        .size   \unaligned, . - \unaligned
+#endif
         .endm
 
 /* uint32_t pl_copy_sum(void *to, const void *from, size_t length) */
-        copy    pl_copy_sum, 1, 2
+        copy    pl_copy_sum, pl_copy_sum_unaligned, 1, 2
 
 /* void pl_copy(void *to, const void *from, size_t length) */
-        copy    pl_copy, 0, 3
+        copy    pl_copy, pl_copy_unaligned, 0, 3
 
 #endif

@@ -9,6 +9,10 @@
  * is left out where space counts). Otherwise the destination is brought to a word and
  * the source loaded by words all the same, each word stored being joined from two; the
  * source's first, partial word is loaded in pieces, so that nothing outside is read.
+ *
+ * For a processor that takes misaligned words both sides always go together: the
+ * destination lies on words and the source where it likes. That is a second entry, or
+ * all there is.
  */
 #include "bytes/select.h"
 
@@ -146,28 +150,10 @@
 .Lnone\@:
         .endm
 
-        .macro  finish  summing
-        .if     \summing
-        fold    t4
-        .endif
-        ret
-        .endm
-
-        .macro  copy    name, summing
-        .section .text.\name, "ax", %progbits
-        .balign 4
-        .globl  \name
-        .type   \name, %function
-\name:
-        .if     \summing
-        li      a3, 0
-        li      a6, 0
-        li      t4, 0
-        .endif
-        li      t0, WORD
-        bltu    a2, t0, .Ltail\@
-        andi    t0, a0, 1
-        beqz    t0, .Leven\@
+/* Brings the destination to an even address, and from there to half a word. */
+        .macro  to_even summing
+        andi    t1, a0, 1
+        beqz    t1, .Leven\@
         addi    a2, a2, -1
         piece   \summing, lbu, sb, 1
         .if     \summing
@@ -175,14 +161,9 @@
         li      t4, 1
         .endif
 .Leven\@:
-        xor     t0, a0, a1
-        andi    t0, t0, WORD - 1
-#ifdef __OPTIMIZE_SIZE__
-        bnez    t0, .Lskewed\@
-#else
-        andi    t1, t0, HALF - 1
-        bnez    t1, .Lskewed\@
-#endif
+        .endm
+
+        .macro  to_half summing
 #if HALF > 2
         andi    t1, a0, 2
         beqz    t1, .Lhalf\@
@@ -190,9 +171,33 @@
         piece   \summing, lhu, sh, 2
 .Lhalf\@:
 #endif
-#ifndef __OPTIMIZE_SIZE__
-        bnez    t0, .Lhalves\@
+        .endm
+
+        .macro  enter   summing, few
+        .if     \summing
+        li      a3, 0
+        li      a6, 0
+        li      t4, 0
+        .endif
+        li      t0, WORD
+        bltu    a2, t0, \few
+        .endm
+
+        .macro  copy    name, unaligned, summing
+        .section .text.\name, "ax", %progbits
+        .balign 4
+        .globl  \name
+        .type   \name, %function
+\name:
+        enter   \summing, .Ltail\@
+#ifndef PL_BYTES_UNALIGNED
+        xor     t0, a0, a1
+        andi    t0, t0, WORD - 1
+        bnez    t0, .Lapart\@
 #endif
+.Ltogether\@:
+        to_even \summing
+        to_half \summing
         andi    t1, a0, HALF
         beqz    t1, .Laligned\@
         addi    a2, a2, -HALF
@@ -217,10 +222,18 @@
         beqz    t0, .Ldone\@
         piece   \summing, lbu, sb, 1
 .Ldone\@:
-        finish  \summing
+        .if     \summing
+        fold    t4
+        .endif
+        ret
 
+#ifndef PL_BYTES_UNALIGNED
+.Lapart\@:
+        to_even \summing
 #ifndef __OPTIMIZE_SIZE__
-.Lhalves\@:
+        andi    t0, t0, HALF - 1
+        bnez    t0, .Lskewed\@
+        to_half \summing
         units   \summing, LOAD_HALF, STORE_HALF, HALF, 16
         units   \summing, LOAD_HALF, STORE_HALF, HALF, 4
         units   \summing, LOAD_HALF, STORE_HALF, HALF, 1
@@ -277,6 +290,7 @@
         sub     a1, a1, t0
 .Lback\@:
         add     a2, a2, t0
+#endif
 .Ltail\@:                               /* less than two words, at any address */
         andi    t0, a2, -2
         beqz    t0, .Llast\@
@@ -284,12 +298,21 @@
         pairs   \summing
         j       .Llast\@
         .size   \name, . - \name
+
+#ifdef PL_BYTES_GENERIC
+        .globl  \unaligned
+        .type   \unaligned, %function
+\unaligned:
+        enter   \summing, .Ltail\@
+        j       .Ltogether\@
+        .size   \unaligned, . - \unaligned
+#endif
         .endm
 
 /* uint32_t pl_copy_sum(void *to, const void *from, size_t length) */
-        copy    pl_copy_sum, 1
+        copy    pl_copy_sum, pl_copy_sum_unaligned, 1
 
 /* void pl_copy(void *to, const void *from, size_t length) */
-        copy    pl_copy, 0
+        copy    pl_copy, pl_copy_unaligned, 0
 
 #endif
