@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <plumb/byteorder.h>
+#include <plumb_config.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,12 +22,34 @@ struct plumb_ethernet_address {
     uint16_t half[3];
 };
 
+/* A part of an address, or an Ethernet type: one move, unless the configuration wants to
+ * see what others do. */
+PLUMB_INLINE void plumb_half_copy(uint16_t *to, const uint16_t *from) {
+#if defined(CONFIG_PLUMB_ETHERNET_COPY_CALL)
+    __builtin_memcpy((uint8_t *)to, (const uint8_t *)from, sizeof *to);
+#elif defined(CONFIG_PLUMB_ETHERNET_COPY_BYTES)
+    ((uint8_t *)to)[0] = ((const uint8_t *)from)[0];
+    ((uint8_t *)to)[1] = ((const uint8_t *)from)[1];
+#else
+    *to = *from;
+#endif
+}
+
 /* Three moves; the assignment of a whole structure can become a call. */
 PLUMB_INLINE void plumb_ethernet_copy(struct plumb_ethernet_address *to,
                                       const struct plumb_ethernet_address *from) {
-    to->half[0] = from->half[0];
-    to->half[1] = from->half[1];
-    to->half[2] = from->half[2];
+#ifdef CONFIG_PLUMB_ETHERNET_COPY_CALL
+    __builtin_memcpy((uint8_t *)to, (const uint8_t *)from, sizeof *to);
+#else
+    plumb_half_copy(&to->half[0], &from->half[0]);
+    plumb_half_copy(&to->half[1], &from->half[1]);
+    plumb_half_copy(&to->half[2], &from->half[2]);
+#endif
+}
+
+PLUMB_INLINE bool plumb_ethernet_equal(const struct plumb_ethernet_address *a,
+                                       const struct plumb_ethernet_address *b) {
+    return ((a->half[0] ^ b->half[0]) | (a->half[1] ^ b->half[1]) | (a->half[2] ^ b->half[2])) == 0;
 }
 
 /* An IPv4 address in network byte order. */

@@ -71,9 +71,9 @@ static void send_arp(struct plumb_netif *netif, unsigned operation,
     arp->protocol_length = 4;
     arp->operation = plumb_put16((uint16_t)operation);
     plumb_ethernet_copy(&arp->sender_hardware, &netif->address);
-    arp->sender = plumb_to_half(netif->ipv4);
+    plumb_to_half(&arp->sender, netif->ipv4);
     plumb_ethernet_copy(&arp->target_hardware, target_hardware);
-    arp->target = plumb_to_half(target);
+    plumb_to_half(&arp->target, target);
     pl_ethernet_output(netif, to, type_arp, packet);
     plumb_packet_put(packet);
 }
@@ -233,7 +233,7 @@ static void take_claim(struct plumb *stack, struct pl_neighbour *neighbour) {
  * us, as it will want an answer. False when nothing was believed. */
 static bool learn(struct plumb *stack, struct link_state *state, struct plumb_netif *netif,
                   const struct arp_packet *arp, bool for_us) {
-    plumb_ipv4 sender = plumb_from_half(arp->sender);
+    plumb_ipv4 sender = plumb_from_half(&arp->sender);
     bool answer = arp->operation.be == PLUMB_SWAP16(OPERATION_REPLY);
     struct pl_neighbour *neighbour = find(state, netif, sender);
 
@@ -243,7 +243,7 @@ static bool learn(struct plumb *stack, struct link_state *state, struct plumb_ne
         return false;
     if (!neighbour)
         return true; /* answered, if not remembered */
-    bool same = pl_ethernet_same(&neighbour->hardware, &arp->sender_hardware);
+    bool same = plumb_ethernet_equal(&neighbour->hardware, &arp->sender_hardware);
     bool asked = neighbour->asked != 0;
     if (pl_neighbour_known(neighbour) && !same) {
         take_claim(stack, neighbour);
@@ -270,7 +270,7 @@ static bool valid(const struct arp_packet *arp) {
            arp->hardware_length == 6 && arp->protocol_length == 4 &&
            (operation == OPERATION_REQUEST || operation == OPERATION_REPLY) &&
            !(*(const uint8_t *)&arp->sender_hardware & 1) &&
-           (arp->sender.be == 0 || pl_ipv4_is_host(plumb_from_half(arp->sender)));
+           (arp->sender.be == 0 || pl_ipv4_is_host(plumb_from_half(&arp->sender)));
 }
 
 /* Another host claims our address: say once more whose it is, but not for ever
@@ -307,7 +307,7 @@ void pl_arp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
         if (for_us && arp->operation.be == PLUMB_SWAP16(OPERATION_REQUEST))
             /* Also to a probe, which comes from nobody yet (RFC 5227 section 2.1.1). */
             send_arp(netif, OPERATION_REPLY, &arp->sender_hardware, &arp->sender_hardware,
-                     plumb_from_half(arp->sender));
+                     plumb_from_half(&arp->sender));
         else if (!learned)
             fault = for_us || arp->target.be == arp->sender.be ? PLUMB_COUNTER_arp_unsolicited
                                                                : PLUMB_COUNTER_arp_not_for_us;

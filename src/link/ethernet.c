@@ -57,7 +57,7 @@ void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet) 
         pl_drop(stack, PLUMB_COUNTER_ethernet_short, packet);
         return;
     }
-    if (!pl_ethernet_same(&header->destination, &netif->address)) {
+    if (!plumb_ethernet_equal(&header->destination, &netif->address)) {
         if (!is_broadcast(&header->destination)) {
             pl_drop(stack, PLUMB_COUNTER_ethernet_not_for_us, packet);
             return;
@@ -68,7 +68,8 @@ void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet) 
         pl_drop(stack, PLUMB_COUNTER_ethernet_source, packet);
         return;
     }
-    plumb_be16 type = header->type;
+    plumb_be16 type;
+    plumb_half_copy(&type.be, &header->type.be);
     pl_packet_pull(packet, PL_ETHERNET_HEADER);
     if (type.be == PLUMB_SWAP16(PL_ETHERTYPE_VLAN)) {
         if (packet->length < sizeof(struct vlan_tag)) {
@@ -89,7 +90,7 @@ int pl_ethernet_output(struct plumb_netif *netif, const struct plumb_ethernet_ad
 
     plumb_ethernet_copy(&header->destination, to);
     plumb_ethernet_copy(&header->source, &netif->address);
-    header->type.be = type.be;
+    plumb_half_copy(&header->type.be, &type.be);
     int result = netif->driver->transmit(netif, packet);
     if (result == PLUMB_OK && netif->observer)
         netif->observer(netif, packet, true, netif->observer_context);

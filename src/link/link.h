@@ -17,11 +17,6 @@
 
 #define PL_ETHERNET_HEADER 14
 
-static inline bool pl_ethernet_same(const struct plumb_ethernet_address *a,
-                                    const struct plumb_ethernet_address *b) {
-    return ((a->half[0] ^ b->half[0]) | (a->half[1] ^ b->half[1]) | (a->half[2] ^ b->half[2])) == 0;
-}
-
 /* IEEE 802.3; every field on a halfword wherever an Ethernet frame lands. */
 struct pl_ethernet_header {
     struct plumb_ethernet_address destination;

@@ -75,13 +75,10 @@ _Static_assert(sizeof(struct message) == LONGEST, "DHCP message");
 /* ---- sending ---- */
 
 static uint8_t *put_option(uint8_t *to, uint8_t option, plumb_ipv4 value) {
-    const uint8_t *from = (const uint8_t *)&value;
-
-    *to++ = option;
-    *to++ = 4;
-    for (unsigned i = 0; i < 4; i++)
-        *to++ = from[i];
-    return to;
+    to[0] = option;
+    to[1] = 4;
+    plumb_put32_any((void *)(to + 2), plumb_get32(value));
+    return to + 6;
 }
 
 static void fill_fixed(const struct plumb_dhcp *dhcp, struct message *message) {
@@ -263,29 +260,24 @@ static void on_timer(struct plumb *stack, struct plumb_timer *timer) {
 
 /* ---- answers ---- */
 
-static uint32_t get32(const uint8_t *from) {
-    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
-}
-
 static void take_option(struct answer *answer, const uint8_t *option) {
     if (option[0] == OPTION_TYPE && option[1] == 1)
         answer->type = option[2];
     for (unsigned i = 0; i < KEPT; i++)
         if (option[0] == kept_options[i] && option[1] >= 4)
-            answer->option[i] = get32(option + 2);
+            answer->option[i] = plumb_get32_any((const void *)(option + 2));
 }
 
 /* Is it an answer to what we asked, well-formed? Fills in what it says. */
 static bool parse(const struct plumb_dhcp *dhcp, const struct message *message, size_t length,
                   struct answer *answer) {
-    const struct plumb_ethernet_address *own = &dhcp->netif->address;
     const uint8_t *option = message->options, *end = (const uint8_t *)message + length;
 
     if (length < offsetof(struct message, options) || message->operation != 2 ||
         message->hardware_type != 1 || message->hardware_length != 6 ||
         plumb_get32(message->transaction) != dhcp->transaction ||
-        plumb_get32(message->cookie) != COOKIE || message->hardware.half[0] != own->half[0] ||
-        message->hardware.half[1] != own->half[1] || message->hardware.half[2] != own->half[2])
+        plumb_get32(message->cookie) != COOKIE ||
+        !plumb_ethernet_equal(&message->hardware, &dhcp->netif->address))
         return false;
     *answer = (struct answer){.address = plumb_get32(message->yours)};
     while (option < end && *option != OPTION_END) {

@@ -34,7 +34,7 @@ static void take_mss(struct plumb_tcp *connection, unsigned offered) {
 
 static void take_option(struct plumb_tcp *connection, const uint8_t *option) {
     if (option[0] == KIND_MSS && option[1] == 4) {
-        take_mss(connection, (unsigned)option[2] << 8 | option[3]);
+        take_mss(connection, plumb_get16_any((const void *)(option + 2)));
     } else if (option[0] == KIND_SCALE && option[1] == 3) {
         connection->flags |= PL_TCP_SCALING;
         connection->send_scale = option[2] > LARGEST_SCALE ? LARGEST_SCALE : option[2];
