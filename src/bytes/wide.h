@@ -43,11 +43,7 @@ PL_INLINE uint32_t pl_total_fold(const struct pl_total *total) {
 #endif
     sum += carries;
     sum += sum < carries; /* and no more: there are few carries */
-#if PL_WIDE > 4
-    return pl_fold((uint32_t)((sum + (sum >> 32 | sum << 32)) >> 32));
-#else
-    return pl_fold(sum);
-#endif
+    return pl_words_fold(sum);
 }
 
 #endif

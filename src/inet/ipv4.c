@@ -67,10 +67,11 @@ static int header_fault(const struct plumb_packet *packet, const struct pl_ipv4_
     unsigned total = plumb_get16(header->total_length);
     if (total < header_length || total > packet->total)
         return PLUMB_COUNTER_ipv4_length;
+    if (header_length == PL_IPV4_HEADER)
+        return pl_network_header_sum(header) == 0xffff ? -1 : PLUMB_COUNTER_ipv4_checksum;
     if (pl_sum(header, header_length) != 0xffff)
         return PLUMB_COUNTER_ipv4_checksum;
-    if (header_length > PL_IPV4_HEADER &&
-        !options_pass((const uint8_t *)(header + 1), header_length - PL_IPV4_HEADER))
+    if (!options_pass((const uint8_t *)(header + 1), header_length - PL_IPV4_HEADER))
         return PLUMB_COUNTER_ipv4_option;
     return -1;
 }
@@ -153,23 +154,20 @@ void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ip
     const uint32_t fragment = plumb_put32(PL_IPV4_DONT_FRAGMENT).be;
     const uint32_t protocol_word =
         plumb_put32((uint32_t)CONFIG_PLUMB_IPV4_TTL << 24 | (uint32_t)protocol << 16).be;
-    const uint64_t sum = (uint64_t)version_length + fragment + protocol_word + address_sum;
+    const uint32_t sum =
+        pl_words_fold(pl_words_add(pl_words_add(version_length, fragment), protocol_word));
 
     word[0].be = version_length;
     word[1].be = fragment;
-    word[2].be = protocol_word | pl_second_half((uint16_t)~pl_fold64(sum));
+    word[2].be = protocol_word | pl_second_half((uint16_t)~pl_fold(sum + address_sum));
     word[3].be = source.be;
     word[4].be = destination.be;
-}
-
-uint32_t pl_ipv4_address_sum(plumb_ipv4 a, plumb_ipv4 b) {
-    return (a.be >> 16) + (a.be & 0xffffU) + (b.be >> 16) + (b.be & 0xffffU);
 }
 
 int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
                  uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination) {
     pl_ipv4_push_header(packet, protocol, source, destination,
-                        pl_ipv4_address_sum(source, destination));
+                        pl_sum_addresses(source.be, destination.be));
     if (route->broadcast)
         return pl_link_broadcast(route->netif, packet);
     return pl_link_send(stack, pl_neighbour_resolve(stack, route->netif, route->next_hop), packet);

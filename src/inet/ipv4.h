@@ -83,18 +83,10 @@ bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);
 void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
                          plumb_ipv4 destination, uint32_t address_sum);
 
-/* The sum of two addresses, as headers and pseudo-headers need it. */
-uint32_t pl_ipv4_address_sum(plumb_ipv4 a, plumb_ipv4 b);
-
 /* Adds the header and sends along a route. The caller keeps its hold. Returns
  * PLUMB_OK or PLUMB_ERROR_WOULD_BLOCK. */
 int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
                  uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination);
-
-/* The sum of the pseudo-header of TCP and UDP (RFC 9293 section 3.1), not folded. */
-static inline uint32_t pl_pseudo_sum(uint32_t address_sum, uint8_t protocol, uint16_t length) {
-    return address_sum + PLUMB_SWAP16(protocol) + PLUMB_SWAP16(length);
-}
 
 enum {
     PL_ICMP_UNREACHABLE = 3,

@@ -53,10 +53,9 @@ static bool checksum_passes(const struct pl_ipv4_header *ip, const struct udp_he
                             const struct plumb_packet *packet) {
     if (header->checksum.be == 0 || packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
         return true;
-    uint32_t sum =
-        pl_pseudo_sum(pl_ipv4_address_sum(pl_net32_get(ip->source), pl_net32_get(ip->destination)),
-                      PL_PROTOCOL_UDP, packet->total);
-    return pl_fold(sum + pl_packet_sum(packet)) == 0xffff;
+    uint32_t pseudo = pl_sum_pseudo(pl_sum_addresses(ip->source.be, ip->destination.be),
+                                    PL_PROTOCOL_UDP, packet->total);
+    return pl_fold(pseudo + pl_packet_sum(packet)) == 0xffff;
 }
 
 /* The first thing wrong with a datagram, or -1; trims what is behind it. */
@@ -179,9 +178,10 @@ static void push_header(const struct plumb_udp *socket, const struct pl_route *r
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
         return;
     }
-    uint16_t checksum = (uint16_t)~pl_fold64(
-        (uint64_t)ports + length + sum +
-        pl_pseudo_sum(pl_ipv4_address_sum(source, to.address), PL_PROTOCOL_UDP, packet->total));
+    sum +=
+        pl_sum_pseudo(pl_sum_addresses(source.be, to.address.be), PL_PROTOCOL_UDP, packet->total) +
+        pl_words_fold(pl_words_add(ports, length));
+    uint16_t checksum = (uint16_t)~pl_fold(sum);
     /* A sum of zero goes out as all ones: zero means there is none. */
     word[1].be = length | pl_second_half(checksum ? checksum : 0xffff);
 }

@@ -15,6 +15,8 @@
 #include <plumb/netif.h>
 #include <plumb_config.h>
 
+#include "bytes/bytes.h"
+
 #ifdef CONFIG_PLUMB_NETWORK_HEADER_ALIGNED
 typedef plumb_be32 pl_net32;
 #define PL_HEADER_WORD may_alias
@@ -29,9 +31,16 @@ typedef struct __attribute__((PL_HEADER_WORD)) {
     uint32_t be;
 } pl_header_word;
 
-static inline plumb_be32 pl_net32_get(pl_net32 field) {
-    plumb_be32 value = {field.be};
-    return value;
+/* Of a field, where it lies: a copy of it could become a call. */
+#define pl_net32_get(field) ((plumb_be32){(field).be})
+
+/* The sum of an IPv4 header without options. */
+PL_INLINE uint32_t pl_network_header_sum(const void *header) {
+#ifdef CONFIG_PLUMB_NETWORK_HEADER_ALIGNED
+    return pl_sum_header_on_word(header);
+#else
+    return pl_sum_header(header);
+#endif
 }
 
 /* A halfword, as it lies in memory, as the first or second half of a word. */

@@ -93,7 +93,7 @@ struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_rout
     connection->local = local;
     connection->remote = remote;
     connection->ports = ports;
-    connection->address_sum = pl_ipv4_address_sum(local, remote);
+    connection->address_sum = pl_sum_addresses(local.be, remote.be);
     connection->mss = 536;
     connection->rto_ms = 1000;
     connection->send_limit = CONFIG_PLUMB_TCP_SEND_BUFFER;

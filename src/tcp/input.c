@@ -20,9 +20,8 @@ static bool checksum_passes(struct plumb_tcp *connection, struct pl_segment *seg
                             unsigned header_length) {
     const struct plumb_packet *packet = segment->packet;
     const struct pl_ipv4_header *ip = segment->ip;
-    uint32_t pseudo =
-        pl_pseudo_sum(pl_ipv4_address_sum(pl_net32_get(ip->source), pl_net32_get(ip->destination)),
-                      PL_PROTOCOL_TCP, packet->total);
+    uint32_t pseudo = pl_sum_pseudo(pl_sum_addresses(ip->source.be, ip->destination.be),
+                                    PL_PROTOCOL_TCP, packet->total);
     uint32_t payload_sum;
 
     if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)

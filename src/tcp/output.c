@@ -56,10 +56,11 @@ static void push_headers(struct plumb_tcp *connection, struct plumb_packet *pack
     if (connection->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM) {
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
     } else {
-        uint64_t sum = (uint64_t)ports + sequence_word + acknowledgement + flags_window +
-                       pl_pseudo_sum(connection->address_sum, PL_PROTOCOL_TCP, packet->total) +
-                       payload_sum;
-        word[4].be = pl_first_half((uint16_t)~pl_fold64(sum));
+        pl_words words = pl_words_add(ports, sequence_word);
+        words = pl_words_add(pl_words_add(words, acknowledgement), flags_window);
+        uint32_t sum = pl_sum_pseudo(connection->address_sum, PL_PROTOCOL_TCP, packet->total) +
+                       pl_words_fold(words) + payload_sum;
+        word[4].be = pl_first_half((uint16_t)~pl_fold(sum));
     }
     pl_ipv4_push_header(packet, PL_PROTOCOL_TCP, connection->local, connection->remote,
                         connection->address_sum);
@@ -184,7 +185,7 @@ void pl_tcp_reset_stranger(const struct pl_segment *segment) {
         .remote = remote,
         .ports = pl_net32_get(segment->header->ports).be,
     };
-    stranger.address_sum = pl_ipv4_address_sum(stranger.local, remote);
+    stranger.address_sum = pl_sum_addresses(stranger.local.be, remote.be);
     stranger.receive_next = stranger.receive_edge = segment->sequence + segment->length +
                                                     !!(segment->flags & PL_TCP_SYN) +
                                                     !!(segment->flags & PL_TCP_FIN);
