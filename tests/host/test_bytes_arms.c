@@ -32,11 +32,11 @@ static void guarded_end(struct guarded *guarded) {
 
 enum { ZEROES, ONES, RANDOM, ROUNDED, PATTERNS };
 
-/* Of every four vectors of 32 bytes, averages that are rounded up each time and words
+/* Of every eight vectors of 32 bytes, averages that are rounded up each time and words
  * that are otherwise all ones: as wrong as an estimate by averages can be. */
 static uint8_t rounded(size_t i) {
-    static const uint8_t uppermost[4] = {0, 1, 1, 2};
-    return i % 8 == 6 ? uppermost[i / 32 % 4] : i % 8 == 7 ? 0 : 0xff;
+    static const uint8_t uppermost[8] = {0, 1, 1, 2, 1, 2, 2, 3};
+    return i % 8 == 6 ? uppermost[i / 32 % 8] : i % 8 == 7 ? 0 : 0xff;
 }
 
 static void fill(uint8_t *to, size_t length, unsigned pattern, struct random *random) {

@@ -5,16 +5,17 @@
  * There is no carry between the parts of a vector, and to widen them before they are
  * added takes more instructions than the additions. So words of 64 bits are added and
  * lose their carries, one instruction for 32 bytes, and how many were lost is told
- * afterwards from an estimate: averages of four vectors, of which the uppermost bits
- * are summed. The sum it estimates is known but for a multiple of 2^64, so that the
- * estimate need only be right to half of that, and 2^64 counts 1 in a one's complement
- * sum.
+ * afterwards from an estimate: averages of four or eight vectors, of which the
+ * uppermost bits are summed. The sum it estimates is known but for a multiple of 2^64,
+ * so that the estimate need only be right to half of that, and 2^64 counts 1 in a one's
+ * complement sum.
  *
- * In units of 2^48: an average of halfwords is exact or half a unit too large, so that
- * of four vectors is at most 1 too large, and four times it at most 4. Cut off at a
- * quarter of a unit it is up to 3 larger for what the lower halfwords left there. Up
- * to 7 for each four words of 64 bits is 14 336 for 65 536 bytes, under the half of
- * 2^64, which is 32 768. Longer ranges are summed in pieces.
+ * In units of 2^48: an average of two halfwords is exact or half a unit too large; one
+ * of eight, made in three steps, is at most 1.5 units too large, and eight times it at
+ * most 12. It is cut off at an eighth, where the next lower halfword left up to 7 more.
+ * Up to 19 for each eight words of 64 bits is 19 456 for 65 536 bytes, under the half
+ * of 2^64, which is 32 768; what is too small is less. Longer ranges are summed in
+ * pieces.
  */
 #include "bytes/select.h"
 
@@ -37,21 +38,28 @@
 
         .macro  add_one sum, vector
         vpaddq  \sum, \sum, \vector
-        vpsrlq  \vector, \vector, 48
-        vpaddq  ymm4, ymm4, \vector
+        estimate \vector, 0
         .endm
 
-/* The four vectors ymm5 to ymm8. */
-        .macro  add_four
+/* Adds four vectors and leaves their average. The second is loaded twice, as loads are
+ * what there is room for. */
+        .macro  load_four at, average
+        vmovdqu ymm5, [rdi + \at]
+        vmovdqu ymm6, [rdi + \at + 64]
         vpaddq  ymm0, ymm0, ymm5
-        vpavgw  ymm5, ymm5, ymm6
-        vpaddq  ymm1, ymm1, ymm6
-        vpaddq  ymm2, ymm2, ymm7
-        vpavgw  ymm7, ymm7, ymm8
-        vpaddq  ymm3, ymm3, ymm8
-        vpavgw  ymm5, ymm5, ymm7
-        vpsrlq  ymm5, ymm5, 46
-        vpaddq  ymm4, ymm4, ymm5
+        vpavgw  ymm5, ymm5, [rdi + \at + 32]
+        vpaddq  ymm1, ymm1, [rdi + \at + 32]
+        vmovdqu ymm7, [rdi + \at + 96]
+        vpaddq  ymm2, ymm2, ymm6
+        vpavgw  ymm6, ymm6, ymm7
+        vpaddq  ymm3, ymm3, ymm7
+        vpavgw  \average, ymm5, ymm6
+        .endm
+
+/* The average of 2^log vectors goes into the estimate. */
+        .macro  estimate average, log
+        vpsrlq  \average, \average, 48 - \log
+        vpaddq  ymm4, ymm4, \average
         .endm
 
 /* r8 the masks, rax as many bytes as there are before what is aligned: ymm6 keeps
@@ -109,35 +117,35 @@
         mov     eax, edi
         neg     eax
         and     eax, 30                 # even, so that a halfword stays one
+        jz      1f
         vmovdqu ymm6, [rdi]
         add     rdi, rax
         sub     rsi, rax
         mask_first
         add_one ymm1, ymm6
-1:      sub     rsi, 128
-2:      vmovdqu ymm5, [rdi]
-        vmovdqu ymm6, [rdi + 64]
-        vpaddq  ymm0, ymm0, ymm5
-        vpavgw  ymm5, ymm5, [rdi + 32]
-        vpaddq  ymm1, ymm1, [rdi + 32]
-        vmovdqu ymm7, [rdi + 96]
-        vpaddq  ymm2, ymm2, ymm6
-        vpavgw  ymm6, ymm6, ymm7
-        vpaddq  ymm3, ymm3, ymm7
-        vpavgw  ymm5, ymm5, ymm6
-        vpsrlq  ymm5, ymm5, 46
-        vpaddq  ymm4, ymm4, ymm5
+1:      sub     rsi, 256
+        jb      3f
+2:      load_four 0, ymm8
+        load_four 128, ymm9
+        vpavgw  ymm8, ymm8, ymm9
+        estimate ymm8, 3
+        add     rdi, 256
+        sub     rsi, 256
+        jae     2b
+3:      add     rsi, 128
+        jnc     4f
+        load_four 0, ymm8
+        estimate ymm8, 2
         sub     rdi, -128
         sub     rsi, 128
-        jae     2b
-        add     rsi, 96
-        jnc     4f
-3:      vmovdqu ymm5, [rdi]
+4:      add     rsi, 96
+        jnc     6f
+5:      vmovdqu ymm5, [rdi]
         add_one ymm0, ymm5
         add     rdi, 32
         sub     rsi, 32
-        jae     3b
-4:      vmovdqu ymm5, [r8 + rsi + 32]
+        jae     5b
+6:      vmovdqu ymm5, [r8 + rsi + 32]
         vpand   ymm5, ymm5, [r9]
         add_one ymm1, ymm5
         finish
@@ -174,6 +182,7 @@
         mov     eax, edi                # to store across lines costs more than to load
         neg     eax
         and     eax, 30
+        jz      1f
         vmovdqu ymm6, [rsi]
         vmovdqu [rdi], ymm6
         add     rsi, rax
@@ -190,7 +199,14 @@
         vmovdqu [rdi + 32], ymm6
         vmovdqu [rdi + 64], ymm7
         vmovdqu [rdi + 96], ymm8
-        add_four
+        vpaddq  ymm0, ymm0, ymm5
+        vpavgw  ymm5, ymm5, ymm6
+        vpaddq  ymm1, ymm1, ymm6
+        vpaddq  ymm2, ymm2, ymm7
+        vpavgw  ymm7, ymm7, ymm8
+        vpaddq  ymm3, ymm3, ymm8
+        vpavgw  ymm5, ymm5, ymm7
+        estimate ymm5, 2
         sub     rsi, -128
         sub     rdi, -128
         sub     rdx, 128
