@@ -13,7 +13,6 @@ import json
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from .paths import ROOT
 from .records import Record
@@ -73,9 +72,9 @@ def rounded(value: float, is_up: bool) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def load(path: Path = GOALS) -> list[dict]:
+def load() -> list[dict]:
     """The goals as written."""
-    return json.loads(path.read_text())
+    return json.loads(GOALS.read_text())
 
 
 def judge(records: list[Record], board: str, opt: str, connections: int) -> list[Verdict]:
@@ -94,12 +93,11 @@ def judge_experiment(
     experiment: str,
     boards: tuple[str, ...],
     lacks: frozenset[str] = frozenset(),
-    path: Path = GOALS,
 ) -> list[Verdict]:
     """Every goal of an experiment on these boards, judged."""
     return [
         verdict(goal, records, lacks=lacks)
-        for goal in load(path)
+        for goal in load()
         if goal["experiment"] == experiment and goal["board"] in boards
     ]
 

@@ -82,7 +82,7 @@ TOOLS = (
     Tool("iperf", "iperf", BENCH, ("-v",)),
     Tool("ip", "iproute2", BENCH, ("-V",)),
     Tool("qemu-x86_64", "qemu-user", BENCH | ISAS),
-    Tool("clang", "clang", ISAS),
+    Tool("clang", "clang", TEST),
     Tool("clang-format", "clang-format", TEST),
     Tool(CLANG_RUNTIME, "libclang-rt-14-dev", TEST),
     Tool("/usr/include/cmocka.h", "libcmocka-dev", TEST),

@@ -115,12 +115,10 @@ def test_only_what_this_machine_cannot_measure_may_be_missing():
     assert goals.as_records([there, absent], "", {}) == goals.as_records([there], "", {})
 
 
-def test_an_experiment_is_judged_by_its_own_goals_on_its_own_boards(tmp_path):
-    path = tmp_path / "goals.json"
+def test_an_experiment_is_judged_by_its_own_goals_on_its_own_boards(monkeypatch):
     strangers = [GOAL | {"board": "rv32"}, GOAL | {"experiment": "copy"}]
-    path.write_text(json.dumps([GOAL, *strangers]))
-    found = summed([0.1, 0.1])
-    (verdict,) = goals.judge_experiment(found, "checksum", ("armv5",), path=path)
+    monkeypatch.setattr(goals, "load", lambda: [GOAL, *strangers])
+    (verdict,) = goals.judge_experiment(summed([0.1, 0.1]), "checksum", ("armv5",))
     assert verdict.is_met and verdict.board == "armv5"
 
 

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The experiments on the byte routines: as a user runs them, and what they rest on."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from helpers import plumb
+
+from lab import experiments, goals, peers, programs, usermode
+from lab.errors import LabError, MissingTool
+from lab.experiments import bytes as counting
+from lab.experiments import runner
+from lab.experiments.base import Experiment, Run, Table, case_of, parts_of
+from lab.paths import ROOT
+from lab.profile import Interval
+from lab.programs import Program, Unit
+from lab.records import FIELDS, Record, read
+
+# One that has no room for a mistake in byte order, and one with everything to link.
+SUMMED = ("armv5", "mips32be")
+COPIED = ("thumb2", "rv64")
+OFFSETS = tuple(range(4))
+PAIRS = tuple((to, start) for to in OFFSETS for start in OFFSETS)
+
+
+def quick(name: str, isas: tuple[str, ...], folder: Path):
+    """A quick run of an experiment on some instruction sets; what it said and recorded."""
+    chosen = [word for isa in isas for word in ("--isa", isa)]
+    done = plumb("bench", "--experiment", name, "--quick", *chosen, "--out", folder)
+    assert (folder / "results.jsonl").exists(), done.stdout
+    return done, read(folder / "results.jsonl")
+
+
+@pytest.fixture(scope="module")
+def summed(tmp_path_factory: pytest.TempPathFactory):
+    """The checksum on two instruction sets."""
+    folder = tmp_path_factory.mktemp("checksum")
+    return *quick("checksum", SUMMED, folder), folder
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory):
+    """The copy on two others."""
+    folder = tmp_path_factory.mktemp("copy")
+    return *quick("copy", COPIED, folder), folder
+
+
+def cases(records: list[Record], board: str, metric: str, stack: str, variant: str) -> set[str]:
+    """The cases of one routine."""
+    about = (board, metric, stack, variant)
+    return {r.case for r in records if (r.board, r.metric, r.stack, r.variant) == about}
+
+
+def test_the_checksum_is_measured_at_every_length_and_offset(summed):
+    _, records, _ = summed
+    routines = [("plumb", "c"), ("plumb", "asm"), *(("lwip", f"algorithm-{n}") for n in (1, 2, 3))]
+    wanted = {
+        case_of(length=length, offset=offset, opt=opt, compiler="gcc")
+        for length in counting.LENGTHS
+        for offset in OFFSETS
+        for opt in ("O2", "Os")
+    }
+    for board in SUMMED:
+        for routine in routines:
+            found = cases(records, board, "instructions_per_byte", *routine)
+            assert wanted <= found, (board, routine)
+            assert any(case.startswith("chain ") for case in found), (board, routine)
+        assert cases(records, board, "text_bytes", "plumb", "asm") >= {"opt=Os compiler=gcc"}
+
+
+def test_the_copy_is_measured_for_every_pair_against_every_library(copied):
+    _, records, _ = copied
+    libraries = {"thumb2": {"newlib", "picolibc"}, "rv64": {"newlib", "picolibc", "glibc"}}
+    wanted = {
+        prefix + case_of(**{"length": length, "to": to, "from": start, "opt": "O2"})
+        for prefix in ("", "fused ")
+        for length in counting.LENGTHS
+        for to, start in PAIRS
+    }
+    for board, stacks in libraries.items():
+        there = {r.stack for r in records if r.board == board}
+        assert there >= {"plumb", "simple", *stacks}
+        found = cases(records, board, "instructions_per_byte", "plumb", "asm")
+        assert wanted <= {case.removesuffix(" compiler=gcc") for case in found}
+    variants = {r.variant for r in records}
+    assert {"byte-loop", "halfwords", "generic", "shipped", "nano", "release"} <= variants
+    assert "generic+algorithm-3" in variants
+
+
+@pytest.mark.parametrize("run", ["summed", "copied"])
+def test_records_say_what_they_were_made_with(run: str, request: pytest.FixtureRequest):
+    _, records, folder = request.getfixturevalue(run)
+    for line in (folder / "results.jsonl").read_text().splitlines():
+        assert list(json.loads(line)) == list(FIELDS)
+    for record in records:
+        if record.experiment != "goal":
+            assert record.tools["emulator"].startswith("qemu-")
+            assert record.tools["compiler"] and record.tools["commit"]
+            parts = parts_of(record.case)
+            assert f"-{parts['opt']}" in record.tools["flags"].split()
+
+
+@pytest.mark.parametrize("run", ["summed", "copied"])
+def test_only_the_goals_of_what_was_measured_are_judged(run: str, request):
+    done, records, _ = request.getfixturevalue(run)
+    verdicts = [r for r in records if r.experiment == "goal"]
+    measured = {r.board for r in records if r.experiment != "goal"}
+    name = next(r.experiment for r in records if r.experiment != "goal")
+    of_these = [g for g in goals.load() if g["experiment"] == name and g["board"] in measured]
+    assert verdicts and len(verdicts) == len(of_these)
+    assert done.returncode == int(not all(r.value for r in verdicts)), done.stdout
+    assert ("NOT met" in done.stdout) == bool(done.returncode)
+
+
+@pytest.mark.parametrize("run", ["summed", "copied"])
+def test_the_plot_needs_nothing_but_itself(run: str, request: pytest.FixtureRequest):
+    _, records, folder = request.getfixturevalue(run)
+    (page,) = folder.glob("*.html")
+    text = page.read_text()
+    assert "<script src=" not in text and '<link rel="stylesheet"' not in text
+    boards = {r.board for r in records if r.experiment != "goal"}
+    assert text.count('class="plotly-graph-div"') == len(boards)
+
+
+# ---- goals and the exit status ----
+
+
+class Fixed(Experiment):
+    """An experiment that finds what it is told to."""
+
+    name, title, question = "checksum", "Fixed", "Nothing."
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def boards(self) -> tuple[str, ...]:
+        return ("armv5",)
+
+    def measure(self, run: Run) -> list[Record]:
+        return [Record("checksum", "armv5", "a case", "instructions", self.value, "")]
+
+    def tables(self, records: list[Record]) -> list[Table]:
+        return [Table("A table", ["", "n"], [[r.case, str(r.value)] for r in records])]
+
+    def plot(self, records: list[Record]) -> list:
+        return []
+
+
+@pytest.mark.parametrize(("value", "status"), [(7.0, 0), (7.000001, 1)])
+def test_a_goal_that_is_not_met_is_the_exit_status(
+    value: float, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    goal = {"experiment": "checksum", "board": "armv5", "variant": "default", "case": "a *"}
+    monkeypatch.setattr(
+        goals, "load", lambda: [goal | {"metric": "instructions", "at_most": 7}]
+    )
+    monkeypatch.setattr(runner, "load", lambda name: Fixed(value))
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    options = runner.Options("checksum", out=tmp_path / "out", record=True)
+    assert runner.run(options) == status
+    page = (tmp_path / "docs/results-checksum.md").read_text()
+    assert "| a case | 7." in page and ("NOT met" in page) == bool(status)
+
+
+def test_what_cannot_be_run_is_refused():
+    for words, complaint in (
+        (("--experiment", "nonsense"), "there are: throughput, checksum, copy"),
+        (("--experiment", "checksum", "--isa", "vax"), "knows no ISA 'vax'"),
+        (("--experiment", "checksum", "--tap"), "for throughput only"),
+        (("--experiment", "copy", "--quick", "--record"), "the whole experiment"),
+        (("--isa", "armv5"), "not for throughput"),
+    ):
+        done = plumb("bench", *words, limit_s=60)
+        assert done.returncode == 1 and complaint in done.stdout, (words, done.stdout)
+
+
+def test_every_experiment_has_a_name_of_its_own():
+    for name in ("checksum", "copy"):
+        assert experiments.load(name).name == name
+    with pytest.raises(LabError, match="no experiment"):
+        experiments.load("nonsense")
+
+
+# ---- what is counted ----
+
+
+def interval(instructions: int, misaligned: int = 0) -> Interval:
+    """What the plugin counted of one call."""
+    return Interval(instructions, 0, misaligned, [], [])
+
+
+def test_what_an_empty_call_takes_is_subtracted_for_each_kind():
+    one = counting.Build("armv5", "gcc", "O2")
+    lines = [
+        ("sum none empty length=20 offset=0", interval(9)),
+        ("copy none empty length=20 to=0 from=0", interval(11)),
+        ("sum plumb c length=20 offset=3", interval(49, 2)),
+        ("copy plumb c length=20 to=1 from=2", interval(51)),
+    ]
+    cases = [usermode.Case(tuple(line.split()), counted) for line, counted in lines]
+    found = list(counting._net(one, cases))
+    assert [(f.kind, f.instructions, f.misaligned) for f in found] == [
+        ("sum", 40, 2),
+        ("copy", 40, 0),
+    ]
+    made = counting.records("checksum", found)
+    case = "length=20 offset=3 opt=O2 compiler=gcc"
+    values = {r.metric: r.value for r in made if r.case == case}
+    assert values == {"instructions_per_byte": 2.0, "instructions": 40.0}
+    (misaligned,) = [r.value for r in made if r.metric == "misaligned_accesses"]
+    assert misaligned == 2
+
+
+WRONG = """/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#include "measure.h"
+static uint32_t sum_of_nothing(const void *bytes, size_t length) {
+    (void)bytes;
+    return (uint32_t)length;
+}
+ROUTINE(SUM, sum, "plumb", "wrong", sum_of_nothing);
+"""
+
+
+def test_a_routine_that_sums_wrong_is_not_measured(tmp_path: Path):
+    source = tmp_path / "wrong.c"
+    source.write_text(WRONG)
+    units = (*programs.harness(), Unit(ROOT / "bench/bytes/measure.c"), Unit(source))
+    one = counting.Build("armv5", "gcc", "O2")
+    wanted = [Program("wrong", "armv5", "gcc", units)]
+    (program,) = programs.build_all("test-wrong", wanted).values()
+    with pytest.raises(LabError, match="wrong plumb wrong"):
+        usermode.run(one.target, program, ["sum", "64"], tmp_path)
+
+
+# ---- peers ----
+
+
+@pytest.fixture
+def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for peers, empty, and no server to fetch from."""
+    monkeypatch.setattr(peers, "PEERS", tmp_path)
+    nowhere = peers.SOURCES.replace("http://deb.debian.org", "http://127.0.0.1:9")
+    assert nowhere != peers.SOURCES
+    monkeypatch.setattr(peers, "SOURCES", nowhere)
+    return tmp_path
+
+
+def test_without_a_network_the_command_is_said(no_network: Path):
+    with pytest.raises(MissingTool) as refusal:
+        peers.lwip()
+    assert refusal.value.status == 2
+    said = str(refusal.value)
+    for words in ("is there a network?", f"cd {no_network} && apt-get ", "lwip=2.1.3+dfsg1-2"):
+        assert words in said
+    assert peers.LWIP.archive in said
+
+
+@pytest.fixture(scope="module")
+def fetched() -> Path:
+    """lwIP's archive, as it is fetched where there is a network."""
+    peers.lwip()
+    return peers.PEERS / peers.LWIP.archive
+
+
+def test_an_archive_that_was_put_there_by_hand_will_do(fetched: Path, no_network: Path):
+    shutil.copy(fetched, no_network)
+    assert (peers.lwip() / "src/core/inet_chksum.c").exists()
+
+
+def test_an_archive_that_is_not_what_it_should_be_is_refused(no_network: Path):
+    (no_network / peers.LWIP.archive).write_bytes(b"something else")
+    with pytest.raises(LabError, match="not what it should be"):
+        peers.lwip()
+    assert not list(no_network.glob("lwip-*"))
+
+
+def test_a_library_s_memcpy_is_all_that_is_seen_of_it(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(peers, "PEERS", tmp_path)
+    library = next(one for one in peers.LIBRARIES["rv64"] if one.stack == "glibc")
+    objects = peers.memcpy_objects(library, "rv64")
+    symbols = peers.output_of([peers.NM, "--extern-only", *map(str, objects)])
+    seen = {line.split()[-1] for line in symbols.splitlines() if " T " in line}
+    assert library.name in seen and "memcpy" not in seen
+    with pytest.raises(LabError, match="defines no nonsense"):
+        peers._member(peers.Library("glibc", "shipped", library.archive, "nonsense"))
