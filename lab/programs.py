@@ -15,7 +15,7 @@ from pathlib import Path
 import ninja_syntax
 
 from . import build
-from .isa import STRICT, Isa, isa
+from .isa import STRICT, UNALIGNED, Isa, isa
 from .paths import BUILD, ROOT
 
 USER = BUILD / "user"
@@ -36,6 +36,10 @@ INCLUDES = ("include", "src", "boards", "boards/user", "bench/bytes", "tests/sha
 CONFIGS: dict[str, tuple[str, ...]] = {
     "asm": (),
     "c": ("PLUMB_BYTES_ASSEMBLY=n",),
+    "unaligned": ("PLUMB_ALIGNMENT_UNALIGNED=y",),
+    "generic": ("PLUMB_ALIGNMENT_GENERIC=y",),
+    "ether-bytes": ("PLUMB_ETHERNET_COPY_BYTES=y",),
+    "ether-call": ("PLUMB_ETHERNET_COPY_CALL=y",),
 }
 
 
@@ -103,8 +107,22 @@ def byte_routines(target: Isa, variant: str, opt: str, prefix: str = "") -> tupl
     families = [folder / family for family in target.families]
     sources += sorted(p for f in families for p in f.glob("*.[cS]"))
     return tuple(
-        Unit(source, opt, variant, renames(prefix), tag=prefix) for source in sources
+        Unit(
+            source,
+            opt,
+            variant,
+            renames(prefix),
+            alignment=alignment_of(source, variant),
+            tag=prefix,
+        )
+        for source in sources
     )
+
+
+def alignment_of(source: Path, configuration: str) -> str:
+    """Leave to misalign has a generic build's one file, and all of an unaligned one."""
+    is_free = configuration == "generic" and source.name == "unaligned.c"
+    return UNALIGNED if is_free or configuration == "unaligned" else STRICT
 
 
 def renames(prefix: str) -> tuple[str, ...]:

@@ -22,18 +22,17 @@ struct plumb_ethernet_address {
     uint16_t half[3];
 };
 
-/* A part of an address, or an Ethernet type: one move, unless the configuration wants to
- * see what others do. */
-PLUMB_INLINE void plumb_half_copy(uint16_t *to, const uint16_t *from) {
+/* Moves a part of an address, or an Ethernet type: once, unless the configuration wants
+ * to see what others do. Both are halfwords, not pointers. */
 #if defined(CONFIG_PLUMB_ETHERNET_COPY_CALL)
-    __builtin_memcpy((uint8_t *)to, (const uint8_t *)from, sizeof *to);
+#define PLUMB_HALF_MOVE(to, from) ((void)__builtin_memcpy(&(to), &(from), 2))
 #elif defined(CONFIG_PLUMB_ETHERNET_COPY_BYTES)
-    ((uint8_t *)to)[0] = ((const uint8_t *)from)[0];
-    ((uint8_t *)to)[1] = ((const uint8_t *)from)[1];
+#define PLUMB_HALF_MOVE(to, from)                                                                  \
+    ((void)(((uint8_t *)&(to))[0] = ((const uint8_t *)&(from))[0]),                                \
+     (void)(((uint8_t *)&(to))[1] = ((const uint8_t *)&(from))[1]))
 #else
-    *to = *from;
+#define PLUMB_HALF_MOVE(to, from) ((void)((to) = (from)))
 #endif
-}
 
 /* Three moves; the assignment of a whole structure can become a call. */
 PLUMB_INLINE void plumb_ethernet_copy(struct plumb_ethernet_address *to,
@@ -41,9 +40,9 @@ PLUMB_INLINE void plumb_ethernet_copy(struct plumb_ethernet_address *to,
 #ifdef CONFIG_PLUMB_ETHERNET_COPY_CALL
     __builtin_memcpy((uint8_t *)to, (const uint8_t *)from, sizeof *to);
 #else
-    plumb_half_copy(&to->half[0], &from->half[0]);
-    plumb_half_copy(&to->half[1], &from->half[1]);
-    plumb_half_copy(&to->half[2], &from->half[2]);
+    PLUMB_HALF_MOVE(to->half[0], from->half[0]);
+    PLUMB_HALF_MOVE(to->half[1], from->half[1]);
+    PLUMB_HALF_MOVE(to->half[2], from->half[2]);
 #endif
 }
 

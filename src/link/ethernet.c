@@ -69,7 +69,7 @@ void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet) 
         return;
     }
     plumb_be16 type;
-    plumb_half_copy(&type.be, &header->type.be);
+    PLUMB_HALF_MOVE(type.be, header->type.be);
     pl_packet_pull(packet, PL_ETHERNET_HEADER);
     if (type.be == PLUMB_SWAP16(PL_ETHERTYPE_VLAN)) {
         if (packet->length < sizeof(struct vlan_tag)) {
@@ -90,7 +90,7 @@ int pl_ethernet_output(struct plumb_netif *netif, const struct plumb_ethernet_ad
 
     plumb_ethernet_copy(&header->destination, to);
     plumb_ethernet_copy(&header->source, &netif->address);
-    plumb_half_copy(&header->type.be, &type.be);
+    PLUMB_HALF_MOVE(header->type.be, type.be);
     int result = netif->driver->transmit(netif, packet);
     if (result == PLUMB_OK && netif->observer)
         netif->observer(netif, packet, true, netif->observer_context);
