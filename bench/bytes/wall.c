@@ -17,7 +17,7 @@
  *     sum avx2 1460 10.52 15.42
  *
  * KIND is sum, copy or fused. NANOSECONDS is the shortest time of a call, RATIO the
- * reference's time divided by the routine's: above 1 is faster. ROUTINE is c, lwip1,
+ * reference's time divided by the routine's, unrounded: above 1 is faster. ROUTINE is c, lwip1,
  * lwip2, lwip3, memcpy, memcpy+lwip3 or the name of an arm; an arm that this processor
  * cannot run is not there. The data begin as many bytes past a cache line as argument
  * 1 says, by default 0; what is copied to begins on one, half a page further. Exit
@@ -137,7 +137,7 @@ static void compare(const struct candidate *c, const struct candidate *reference
         best = ours < best ? ours : best;
     }
     qsort(ratios, PAIRS, sizeof *ratios, by_size);
-    printf("%s %s %zu %.2f %.2f\n", c->kind, c->name, length, best, ratios[PAIRS / 2]);
+    printf("%s %s %zu %.2f %.17g\n", c->kind, c->name, length, best, ratios[PAIRS / 2]);
 }
 
 /* What is measured has to be right. */
