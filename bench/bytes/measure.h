@@ -26,7 +26,7 @@ typedef uint32_t chain_function(const struct run *runs);
 /* `empty` is a routine that does nothing: what calling one costs. A sum may be any
  * representative of its value, complemented or not. */
 struct routine {
-    enum routine_kind { SUM, SHORT_SUM, COPY, COPY_SUM, HEADER, CHAIN } kind;
+    enum routine_kind { SUM, SHORT_SUM, COPY, COPY_SUM, HEADER, HEADER_ON_WORD, CHAIN } kind;
     const char *stack, *variant;
     union {
         sum_function *sum;

@@ -24,7 +24,17 @@ static uint32_t sum_of_chain(const struct run *runs) {
     return sum;
 }
 
+static uint32_t sum_of_header(const void *header) {
+    return pl_sum_header(header);
+}
+
+static uint32_t sum_of_header_on_word(const void *header) {
+    return pl_sum_header_on_word(header);
+}
+
 ROUTINE(SUM, sum, "plumb", TEXT(VARIANT), pl_sum);
 ROUTINE(COPY, copy, "plumb", TEXT(VARIANT), pl_copy);
 ROUTINE(COPY_SUM, copy_sum, "plumb", TEXT(VARIANT), pl_copy_sum);
+ROUTINE(HEADER, header, "plumb", TEXT(VARIANT), sum_of_header);
+ROUTINE(HEADER_ON_WORD, header, "plumb", TEXT(VARIANT), sum_of_header_on_word);
 ROUTINE(CHAIN, chain, "plumb", TEXT(VARIANT), sum_of_chain);
