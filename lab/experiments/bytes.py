@@ -28,6 +28,7 @@ from .base import Run, case_of, commit
 
 LENGTHS = (20, 40, 64, 256, 576, 1460, 9000)
 FULL = 1460  # the length that goals are about
+FEW = 16  # up to here one may go byte by byte
 SHORT = 64  # up to here the call itself counts, so that instructions are told as well
 NAMES = tuple(target.name for target in ISAS)
 X86 = "x86_64"
@@ -182,6 +183,7 @@ class Counted:
     length: int
     instructions: int
     misaligned: int
+    byte_loads: int
 
 
 def count(run: Run, wanted: dict[Program, Build], words: list[str]) -> list[Counted]:
@@ -232,6 +234,7 @@ def _net(one: Build, cases: list[usermode.Case]) -> Iterator[Counted]:
             lengths[0],
             instructions - empty[kind],
             case.interval.misaligned_accesses,
+            sum(function["loads"].get("1", 0) for function in case.interval.functions),
         )
 
 
@@ -244,7 +247,6 @@ PREFIXES = {"sum": "", "copy": "", "copy-sum": "fused ", "header": "header ", "c
 def records(experiment: str, counted: list[Counted]) -> list[Record]:
     """All that was counted, as records."""
     made = []
-    misaligned: dict[tuple[Build, str, str], int] = defaultdict(int)
     for one in counted:
         case = f"{PREFIXES[one.kind]}{one.place} opt={one.build.opt} compiler={one.build.compiler}"
         about = {"stack": one.stack, "variant": one.variant, "tools": tools_of(one.build)}
@@ -256,13 +258,25 @@ def records(experiment: str, counted: list[Counted]) -> list[Record]:
         if one.length <= SHORT:
             value = float(one.instructions)
             made.append(Record(experiment, board, case, "instructions", value, "", **about))
-        misaligned[one.build, one.stack, one.variant] += one.misaligned
-    for (one_build, stack, variant), value in misaligned.items():
-        about = {"stack": stack, "variant": variant, "tools": tools_of(one_build)}
-        case = one_build.case(all="cases")
-        made.append(
-            Record(experiment, one_build.isa, case, "misaligned_accesses", value, "", **about)
-        )
+    return made + _over_all(experiment, counted)
+
+
+def _over_all(experiment: str, counted: list[Counted]) -> list[Record]:
+    """Of each routine of a build: misaligned accesses in all cases together, and the
+    most loads of a single byte in one case of more than a few bytes."""
+    misaligned: dict[tuple[Build, str, str], int] = defaultdict(int)
+    byte_loads: dict[tuple[Build, str, str], int] = defaultdict(int)
+    for one in counted:
+        routine = (one.build, one.stack, one.variant)
+        misaligned[routine] += one.misaligned
+        if one.length > FEW:
+            byte_loads[routine] = max(byte_loads[routine], one.byte_loads)
+    made = []
+    for metric, found in (("misaligned_accesses", misaligned), ("byte_loads", byte_loads)):
+        for (one_build, stack, variant), value in found.items():
+            about = {"stack": stack, "variant": variant, "tools": tools_of(one_build)}
+            case = one_build.case(all="cases")
+            made.append(Record(experiment, one_build.isa, case, metric, value, "", **about))
     return made
 
 
