@@ -47,6 +47,9 @@
 #elif defined(__loongarch_lp64)
 #define PL_BYTES_LOONGARCH 1
 
+#elif defined(__AARCH64EL__) && defined(__LP64__) && defined(__ELF__)
+#define PL_BYTES_AARCH64 1
+
 #elif defined(__x86_64__) && defined(__ELF__) && !defined(__ILP32__)
 #define PL_BYTES_X86        1
 #define PL_BYTES_DISPATCHED 1
