@@ -97,7 +97,7 @@
 #if !defined(PL_BYTES_RISCV) && !defined(PL_BYTES_LOONGARCH)
 #define PL_UNALIGNED_IN_C 1
 #endif
-#ifdef __ARMEL__
+#if defined(__ARMEL__) || defined(__AARCH64EL__)
 #define PL_UNALIGNED_BLOCKS 1
 #endif
 #endif

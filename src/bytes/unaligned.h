@@ -18,7 +18,7 @@ uint32_t pl_copy_sum_strict(void *to, const void *from, size_t length);
 
 #ifdef PL_UNALIGNED_BLOCKS
 void pl_unaligned_copy(void *to, const void *from, const void *to_end);
-uint32_t pl_unaligned_copy_sum(void *to, const void *from, const void *to_end);
+uintptr_t pl_unaligned_copy_sum(void *to, const void *from, const void *to_end);
 #endif
 
 #ifdef PL_BYTES_GENERIC

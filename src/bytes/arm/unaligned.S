@@ -7,7 +7,7 @@
  */
 #include "bytes/select.h"
 
-#ifdef PL_UNALIGNED_BLOCKS
+#if defined(PL_UNALIGNED_BLOCKS) && !defined(PL_MISALIGNED_AARCH64)
 
         .syntax unified
 #ifdef __thumb__
