@@ -50,6 +50,15 @@
 #elif defined(__AARCH64EL__) && defined(__LP64__) && defined(__ELF__)
 #define PL_BYTES_AARCH64 1
 
+/* Their routines hold absolute addresses. */
+#elif defined(__sparc__) && !defined(__arch64__) && !defined(__PIC__)
+#define PL_BYTES_SPARC 1
+
+/* Release 6 has neither maddu nor lwl; n32 and n64 pass other registers. */
+#elif defined(__mips__) && defined(_ABIO32) && _MIPS_SIM == _ABIO32 && defined(__mips_isa_rev) && \
+    __mips_isa_rev < 6 && !defined(__mips16) && !defined(__mips_micromips) && !defined(__PIC__)
+#define PL_BYTES_MIPS 1
+
 #elif defined(__x86_64__) && defined(__ELF__) && !defined(__ILP32__)
 #define PL_BYTES_X86        1
 #define PL_BYTES_DISPATCHED 1
