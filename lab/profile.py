@@ -21,6 +21,10 @@ class Interval:
     culprits: list[dict]
     functions: list[dict]
 
+    def instructions_of(self, name: str) -> int:
+        """What a function executed itself, idling left out."""
+        return sum(f["instructions"] for f in self.functions if f["name"] == name)
+
     @property
     def touches(self) -> int:
         """Loads and stores, of any width."""

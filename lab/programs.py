@@ -38,6 +38,9 @@ CONFIGS: dict[str, tuple[str, ...]] = {
     "c": ("PLUMB_BYTES_ASSEMBLY=n",),
     "unaligned": ("PLUMB_ALIGNMENT_UNALIGNED=y",),
     "generic": ("PLUMB_ALIGNMENT_GENERIC=y",),
+    "strict-word": ("PLUMB_NETWORK_HEADER_ALIGNED=n",),
+    "unaligned-word": ("PLUMB_ALIGNMENT_UNALIGNED=y", "PLUMB_NETWORK_HEADER_ALIGNED=n"),
+    "generic-word": ("PLUMB_ALIGNMENT_GENERIC=y", "PLUMB_NETWORK_HEADER_ALIGNED=n"),
     "ether-bytes": ("PLUMB_ETHERNET_COPY_BYTES=y",),
     "ether-call": ("PLUMB_ETHERNET_COPY_CALL=y",),
 }
@@ -121,8 +124,9 @@ def byte_routines(target: Isa, variant: str, opt: str, prefix: str = "") -> tupl
 
 def alignment_of(source: Path, configuration: str) -> str:
     """Leave to misalign has a generic build's one file, and all of an unaligned one."""
-    is_free = configuration == "generic" and source.name == "unaligned.c"
-    return UNALIGNED if is_free or configuration == "unaligned" else STRICT
+    kind = configuration.partition("-")[0]
+    is_free = kind == "unaligned" or (kind == "generic" and source.name == "unaligned.c")
+    return UNALIGNED if is_free else STRICT
 
 
 def renames(prefix: str) -> tuple[str, ...]:

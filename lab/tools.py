@@ -99,6 +99,7 @@ TOOLS = (
     Tool("clang-19", "clang-19", ISAS),  # for LoongArch, of which Debian 12 has no gcc
     Tool("ld.lld-19", "lld-19", ISAS),
     Tool("llvm-objcopy-19", "llvm-19", BYTES),
+    Tool("llvm-objdump-19", "llvm-19", frozenset({"ether-copy", "strict-align"}) | TEST),
     Tool(NEWLIB_ARM, "libnewlib-arm-none-eabi", BYTES),
     Tool("/usr/src/newlib/newlib-3.3.0.tar.xz", "newlib-source", BYTES),
     Tool(PICOLIBC.format("arm-none-eabi"), "picolibc-arm-none-eabi", BYTES),

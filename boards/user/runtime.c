@@ -98,3 +98,16 @@ SET(__aeabi_memset4)
 SET(__aeabi_memset8)
 
 #endif
+
+#ifdef __riscv
+
+int __ctzdi2(uint64_t value);
+
+int __ctzdi2(uint64_t value) {
+    int zeroes = 0;
+    for (; !(value & 1); value >>= 1)
+        zeroes++;
+    return zeroes;
+}
+
+#endif

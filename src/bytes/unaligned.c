@@ -137,53 +137,55 @@ INLINE uint32_t move_few(uint8_t *to, const uint8_t *from, size_t length) {
     return sum;
 }
 
-/* Do words of both lie on words at once, and enough of them? Then the strict routines,
- * which load many registers, are the faster. */
-INLINE bool aligns(const void *to, const void *from, size_t length) {
-    return ((uintptr_t)to ^ (uintptr_t)from) % WORD == 0 && length >= BLOCK;
-}
-
-void pl_copy(void *to, const void *from, size_t length) {
-    uint8_t *t = to;
-    const uint8_t *f = from;
-
-    if (aligns(to, from, length)) {
-        pl_copy_strict(to, from, length);
-        return;
-    }
+/* Functions of their own, so that those who call them need no registers first. */
+static __attribute__((noinline)) void copy_apart(uint8_t *to, const uint8_t *from, size_t length) {
     if (length < WORD) {
-        (void)move_few(t, f, length);
+        (void)move_few(to, from, length);
         return;
     }
-    const size_t head = -(uintptr_t)t % WORD;
-    const uintptr_t last = load(f + length - WORD);
-    store(t, load(f));
-    move_words(t + head, f + head, length - head, NULL);
-    store(t + length - WORD, last);
+    const size_t head = -(uintptr_t)to % WORD;
+    const uintptr_t last = load(from + length - WORD);
+    store(to, load(from));
+    move_words(to + head, from + head, length - head, NULL);
+    store(to + length - WORD, last);
 }
 
-uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
-    uint8_t *t = to;
-    const uint8_t *f = from;
-
-    if (aligns(to, from, length))
-        return pl_copy_sum_strict(to, from, length);
+static __attribute__((noinline)) uint32_t copy_sum_apart(uint8_t *to, const uint8_t *from,
+                                                         size_t length) {
     if (length < WORD)
-        return pl_fold(move_few(t, f, length));
-    const size_t head = -(uintptr_t)t % WORD;
+        return pl_fold(move_few(to, from, length));
+    const size_t head = -(uintptr_t)to % WORD;
     const size_t tail = (length - head) % WORD;
-    const uintptr_t first = load(f);
-    const uintptr_t last = load(f + length - WORD);
-    store(t, first);
+    const uintptr_t first = load(from);
+    const uintptr_t last = load(from + length - WORD);
     uint64_t sum = 0;
-    move_words(t + head, f + head, length - head, &sum);
+    store(to, first);
+    move_words(to + head, from + head, length - head, &sum);
     if (tail) {
-        store(t + length - WORD, last);
+        store(to + length - WORD, last);
         sum = add(sum, LAST(last, tail));
     }
     if (!head)
         return pl_fold64(sum);
     return pl_sum_append(pl_fold64(FIRST(first, head)), head, pl_fold64(sum));
+}
+
+/* Do words of both lie on words at once? Then the strict routines, which load many
+ * registers at a time, are the faster. */
+INLINE bool agree(const void *to, const void *from) {
+    return ((uintptr_t)to ^ (uintptr_t)from) % WORD == 0;
+}
+
+void pl_copy(void *to, const void *from, size_t length) {
+    if (agree(to, from))
+        pl_copy_strict(to, from, length);
+    else
+        copy_apart(to, from, length);
+}
+
+uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
+    return agree(to, from) ? pl_copy_sum_strict(to, from, length)
+                           : copy_sum_apart(to, from, length);
 }
 
 #endif
