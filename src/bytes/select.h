@@ -55,7 +55,7 @@
 #define PL_BYTES_SPARC 1
 
 /* Release 6 has neither maddu nor lwl; n32 and n64 pass other registers. */
-#elif defined(__mips__) && defined(_ABIO32) && _MIPS_SIM == _ABIO32 && defined(__mips_isa_rev) && \
+#elif defined(__mips__) && defined(_ABIO32) && _MIPS_SIM == _ABIO32 && defined(__mips_isa_rev) &&  \
     __mips_isa_rev < 6 && !defined(__mips16) && !defined(__mips_micromips) && !defined(__PIC__)
 #define PL_BYTES_MIPS 1
 
