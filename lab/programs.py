@@ -36,6 +36,7 @@ INCLUDES = ("include", "src", "boards", "boards/user", "bench/bytes", "tests/sha
 CONFIGS: dict[str, tuple[str, ...]] = {
     "asm": (),
     "c": ("PLUMB_BYTES_ASSEMBLY=n",),
+    "neon": ("PLUMB_BYTES_NEON=y",),
     "unaligned": ("PLUMB_ALIGNMENT_UNALIGNED=y",),
     "generic": ("PLUMB_ALIGNMENT_GENERIC=y",),
     "strict-word": ("PLUMB_NETWORK_HEADER_ALIGNED=n",),

@@ -37,7 +37,7 @@ GOAL_OPT, SIZE_OPT = "O2", "Os"
 GROUP = "bytes"
 PEERS = ROOT / "bench/peers"
 # Which configurations of Plumb's routines there are beside portable C and the default.
-VARIANTS: dict[str, tuple[str, ...]] = {}
+VARIANTS = {"aarch64": ("neon",)}
 
 
 @dataclass(frozen=True)

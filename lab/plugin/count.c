@@ -60,6 +60,8 @@ static unsigned function_count = 1;
 static unsigned measure_start, measure_stop, idle; /* indices; 0: there is none */
 static uint64_t linked_code;
 static bool is_arm, is_user_mode;
+static unsigned mips_opcode_at; /* which byte of an instruction holds it */
+static bool is_mips;
 static FILE *out;
 
 static uint64_t executed[FUNCTIONS_MAX];
@@ -260,6 +262,25 @@ static void note_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t addre
     }
 }
 
+/* Of an instruction that loads a part of a word. The emulator loads one byte before, so
+ * as to fault at the address itself; that is no access of the guest's. */
+static void note_access_but_probe(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address,
+                                  void *data) {
+    if (qemu_plugin_mem_size_shift(info) != 0) {
+        note_access(cpu, info, address, data);
+    }
+}
+
+static bool is_load_of_part(const struct qemu_plugin_insn *instruction) {
+    enum { LWL = 0x22, LWR = 0x26 };
+    if (!is_mips) {
+        return false;
+    }
+    const uint8_t *code = qemu_plugin_insn_data(instruction);
+    unsigned opcode = code[mips_opcode_at] >> 2;
+    return opcode == LWL || opcode == LWR;
+}
+
 /* ---- translation ---- */
 
 static void watch(struct qemu_plugin_insn *instruction, bool is_first_of_block) {
@@ -269,9 +290,10 @@ static void watch(struct qemu_plugin_insn *instruction, bool is_first_of_block) 
     uint64_t offset = index != 0 ? address - function->address : 0;
 
     qemu_plugin_register_vcpu_insn_exec_inline(instruction, INLINE_ADD_U64, &executed[index], 1);
-    qemu_plugin_register_vcpu_mem_cb(instruction, note_access, CALLBACK_READS_NO_REGISTERS,
-                                     MEMORY_READ_WRITE,
-                                     (void *)(uintptr_t)((uint64_t)index << 32 | offset));
+    qemu_plugin_register_vcpu_mem_cb(
+        instruction, is_load_of_part(instruction) ? note_access_but_probe : note_access,
+        CALLBACK_READS_NO_REGISTERS, MEMORY_READ_WRITE,
+        (void *)(uintptr_t)((uint64_t)index << 32 | offset));
     if (index == 0) {
         return;
     }
@@ -355,6 +377,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info
         output = value != NULL ? value : output;
     }
     is_arm = strcmp(info->target_name, "arm") == 0;
+    is_mips = strncmp(info->target_name, "mips", 4) == 0;
+    mips_opcode_at = strcmp(info->target_name, "mipsel") == 0 ? 3 : 0;
     is_user_mode = !info->system_emulation;
     if (map == NULL || output == NULL || !read_map(map) || (out = fopen(output, "a")) == NULL) {
         fprintf(stderr, "count: needs map=FILE (readable, sorted) and out=FILE (writable)\n");

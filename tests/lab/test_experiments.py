@@ -237,6 +237,39 @@ def test_a_routine_that_sums_wrong_is_not_measured(tmp_path: Path):
         usermode.run(one.target, program, ["sum", "64"], tmp_path)
 
 
+PARTS = """/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#include "user.h"
+static const unsigned words[2] __attribute__((aligned(8))) = {1, 2};
+int user_main(int count, char **arguments) {
+    unsigned loaded;
+    (void)count;
+    (void)arguments;
+    board_print("case parts\\n");
+    board_measure_start();
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    __asm__ volatile("lwl %0, 1(%1)\\n\\tlwr %0, 4(%1)" : "=&r"(loaded) : "r"(words) : "memory");
+#else
+    __asm__ volatile("lwl %0, 4(%1)\\n\\tlwr %0, 1(%1)" : "=&r"(loaded) : "r"(words) : "memory");
+#endif
+    board_measure_stop();
+    board_print("end\\n");
+    return loaded == 0;
+}
+"""
+
+
+@pytest.mark.parametrize("isa", ["mips32be", "mips32le"])
+def test_a_load_of_a_part_of_a_word_is_one_load(isa: str, tmp_path: Path):
+    source = tmp_path / "parts.c"
+    source.write_text(PARTS)
+    wanted = [Program("parts", isa, "gcc", (*programs.harness(), Unit(source)))]
+    (program,) = programs.build_all(f"test-parts-{isa}", wanted).values()
+    (case,) = usermode.run(counting.Build(isa, "gcc", "O2").target, program, [], tmp_path)
+    assert case.interval.misaligned_accesses == 0
+    loads = [function["loads"] for function in case.interval.functions if function["loads"]]
+    assert loads == [{"4": 2}]
+
+
 # ---- peers ----
 
 
