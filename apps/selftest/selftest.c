@@ -66,10 +66,22 @@ static const char *all_trials(void) {
     return 0;
 }
 
+static const char *bytes(void) {
+    static _Alignas(8) uint8_t from[BYTES_CHECK_MOST], to[BYTES_CHECK_MOST];
+    const struct bytes_memory memory = {.from = from, .to = to, .length = sizeof from};
+    struct bytes_failure failure;
+
+    if (bytes_check(&memory, &failure))
+        return 0;
+    board_print("selftest: %s length=%u to=%u from=%u: %s\n", failure.routine, failure.length,
+                failure.to, failure.from, failure.what);
+    return failure.routine;
+}
+
 void app_start(struct plumb *stack, struct plumb_netif *netif) {
     (void)stack;
     (void)netif;
-    const char *failure = bytes_check();
+    const char *failure = bytes();
     if (!failure)
         failure = all_trials();
     if (failure)

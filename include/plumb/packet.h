@@ -117,6 +117,11 @@ void plumb_fragment_put(struct plumb_packet *fragment);
 size_t plumb_packet_copy_out(const struct plumb_packet *packet, size_t offset, void *to,
                              size_t length);
 
+/* Copies up to `length` bytes into a packet from `offset` on; returns how many fitted
+ * between there and its end. Needs to be sole holder. */
+size_t plumb_packet_copy_in(struct plumb_packet *packet, size_t offset, const void *from,
+                            size_t length);
+
 /* Drops `count` bytes (at most total) from the front; emptied fragments behind
  * the first are put, the first is kept even when empty. Needs to be sole holder. */
 void plumb_packet_trim_front(struct plumb_packet *packet, size_t count);

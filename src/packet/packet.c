@@ -102,22 +102,42 @@ void pl_queue_put(struct plumb_packet *queue) {
     }
 }
 
+/* Where the bytes of a fragment begin that lie from *offset of its chain on, and how
+ * many they are, at most `most`; *offset becomes that in the rest of the chain. */
+static uint8_t *part_of(const struct plumb_packet *fragment, size_t *offset, size_t most,
+                        size_t *part) {
+    size_t skip = *offset < fragment->length ? *offset : fragment->length;
+
+    *offset -= skip;
+    *part = fragment->length - skip < most ? fragment->length - skip : most;
+    return fragment->data + skip;
+}
+
 size_t plumb_packet_copy_out(const struct plumb_packet *packet, size_t offset, void *to,
                              size_t length) {
     uint8_t *out = to;
     size_t copied = 0;
 
     for (; packet && copied < length; packet = packet->more) {
-        if (offset >= packet->length) {
-            offset -= packet->length;
-            continue;
-        }
-        size_t part = packet->length - offset;
-        if (part > length - copied)
-            part = length - copied;
-        pl_copy(out + copied, packet->data + offset, part);
+        size_t part;
+        const uint8_t *bytes = part_of(packet, &offset, length - copied, &part);
+        pl_copy(out + copied, bytes, part);
         copied += part;
-        offset = 0;
+    }
+    return copied;
+}
+
+size_t plumb_packet_copy_in(struct plumb_packet *packet, size_t offset, const void *from,
+                            size_t length) {
+    const uint8_t *in = from;
+    size_t copied = 0;
+
+    for (; packet && copied < length; packet = packet->more) {
+        size_t part;
+        uint8_t *bytes = part_of(packet, &offset, length - copied, &part);
+        pl_copy(bytes, in + copied, part);
+        packet->dirty |= part != 0;
+        copied += part;
     }
     return copied;
 }
@@ -172,10 +192,9 @@ uint32_t pl_packet_copy_sum(const struct plumb_packet *packet, size_t offset, vo
     size_t length = 0;
 
     for (; packet; packet = packet->more) {
-        size_t skip = offset < packet->length ? offset : packet->length;
-        size_t part = packet->length - skip;
-        offset -= skip;
-        sum = pl_sum_append(sum, length, pl_copy_sum(out + length, packet->data + skip, part));
+        size_t part;
+        const uint8_t *bytes = part_of(packet, &offset, SIZE_MAX, &part);
+        sum = pl_sum_append(sum, length, pl_copy_sum(out + length, bytes, part));
         length += part;
     }
     return sum;

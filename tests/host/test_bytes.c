@@ -1,179 +1,268 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Copy and checksum against a byte-wise reference, with pages that must not be
- * touched on either side of what is given.
+ * The suite of the byte routines between pages that fault, for every arm that this
+ * processor runs; chains of fragments, for every cut and by chance; and properties of
+ * checksums.
  */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "bytes/bytes.h"
+#include "bytes_check.h"
+#include "chain_check.h"
 #include "harness.h"
 
-enum { LONGEST = 300, PLACES = 8 };
+/* ---- the suite ---- */
 
-/* A range whose end, or whose start, meets a page that faults. */
+/* Usable memory between two pages that fault. */
 struct guarded {
-    uint8_t *map;
-    uint8_t *first, *end; /* of the usable page */
+    uint8_t *map, *usable;
+    size_t mapped, length;
 };
 
 static struct guarded guarded_create(void) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uint8_t *map = mmap(0, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(map != MAP_FAILED);
-    assert_int_equal(mprotect(map + page, page, PROT_READ | PROT_WRITE), 0);
-    return (struct guarded){.map = map, .first = map + page, .end = map + 2 * page};
+    size_t length = (BYTES_CHECK_MOST + page - 1) / page * page;
+    struct guarded guarded = {.mapped = length + 2 * page, .length = length};
+
+    guarded.map = mmap(0, guarded.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(guarded.map != MAP_FAILED);
+    guarded.usable = guarded.map + page;
+    assert_int_equal(mprotect(guarded.usable, length, PROT_READ | PROT_WRITE), 0);
+    return guarded;
 }
 
-static void guarded_end(struct guarded *guarded) {
-    munmap(guarded->map, 3 * (size_t)sysconf(_SC_PAGESIZE));
+static void check(const struct bytes_memory *memory, const char *arm) {
+    struct bytes_failure failure;
+
+    if (!bytes_check(memory, &failure))
+        fail_msg("%s %s: %s; length %u, to %u, from %u", arm, failure.routine, failure.what,
+                 failure.length, failure.to, failure.from);
 }
 
-enum { ZEROES, ONES, RANDOM, PATTERNS };
-
-static void fill(uint8_t *to, unsigned length, unsigned pattern, struct random *random) {
-    for (unsigned i = 0; i < length; i++)
-        to[i] = pattern == ZEROES ? 0 : pattern == ONES ? 0xff : (uint8_t)random_next(random);
+static void check_arms(const struct bytes_memory *memory) {
+#ifdef PL_BYTES_DISPATCHED
+    const char *chosen = pl_bytes_chosen()->name;
+    for (unsigned i = 0; i < pl_bytes_arm_count; i++)
+        if (pl_bytes_force(pl_bytes_arms[i].name))
+            check(memory, pl_bytes_arms[i].name);
+    assert_true(pl_bytes_force(chosen));
+#else
+    check(memory, "linked");
+#endif
 }
 
-/* The sum as memory holds it, from the reference's sum of big-endian halfwords. */
-static uint32_t reference_sum(const uint8_t *bytes, unsigned length) {
-    plumb_be16 sum = plumb_put16((uint16_t)frame_sum(bytes, length, 0));
-    return sum.be;
-}
-
-static void sum_every_length_and_place(void **state) {
+static void suite_between_guard_pages(void **state) {
     (void)state;
-    struct guarded memory = guarded_create();
-    struct random random = {1};
-    for (unsigned pattern = 0; pattern < PATTERNS; pattern++)
-        for (unsigned length = 0; length <= LONGEST; length++)
-            for (unsigned place = 0; place < PLACES; place++) {
-                uint8_t *at_end = memory.end - length - place, *at_start = memory.first + place;
-                fill(at_end, length, pattern, &random);
-                expect_equal(pl_sum(at_end, length), reference_sum(at_end, length));
-                fill(at_start, length, pattern, &random);
-                expect_equal(pl_sum(at_start, length), reference_sum(at_start, length));
-            }
-    guarded_end(&memory);
+    struct guarded from = guarded_create(), to = guarded_create();
+    const struct bytes_memory memory = {
+        .from = from.usable, .to = to.usable, .length = from.length, .guarded = true};
+    check_arms(&memory);
+    munmap(from.map, from.mapped);
+    munmap(to.map, to.mapped);
 }
 
-/* Every place of source and destination, next to the guard pages. */
-static void check_copy(const uint8_t *from, uint8_t *to, unsigned length, bool sum) {
-    uint8_t before[8], after[8];
-    memcpy(before, to - 8, 8);
-    memcpy(after, to + length, 8);
-    if (sum)
-        expect_equal(pl_copy_sum(to, from, length), reference_sum(from, length));
-    else
-        pl_copy(to, from, length);
-    if (memcmp(to, from, length))
-        fail_msg("copy of %u bytes from %p to %p is wrong", length, (const void *)from, (void *)to);
-    assert_memory_equal(before, to - 8, 8);
-    assert_memory_equal(after, to + length, 8);
-}
-
-static void copy_every_length_and_place(void **state) {
+/* As boards without such pages have it. */
+static void suite_in_plain_memory(void **state) {
     (void)state;
-    struct guarded source = guarded_create();
-    static _Alignas(8) uint8_t target[LONGEST + 64];
-    struct random random = {2};
-    fill(source.first, (unsigned)(source.end - source.first), RANDOM, &random);
-    fill(target, sizeof target, RANDOM, &random);
-    for (unsigned length = 0; length <= LONGEST; length++)
-        for (unsigned from = 0; from < PLACES; from++)
-            for (unsigned to = 0; to < PLACES; to++) {
-                uint8_t *at = target + 16 + to;
-                check_copy(source.end - length - from, at, length, false);
-                fill(at, length, ONES, &random);
-                check_copy(source.end - length - from, at, length, true);
-                fill(at, length, ZEROES, &random);
-                check_copy(source.first + from, at, length, true);
-            }
-    guarded_end(&source);
+    static _Alignas(8) uint8_t from[BYTES_CHECK_LEAST], to[BYTES_CHECK_LEAST];
+    const struct bytes_memory memory = {.from = from, .to = to, .length = sizeof from};
+    check_arms(&memory);
 }
 
-static void copy_stays_inside_the_destination(void **state) {
-    (void)state;
-    struct guarded target = guarded_create();
-    static uint8_t source[LONGEST + 16];
-    struct random random = {3};
-    fill(source, sizeof source, RANDOM, &random);
-    for (unsigned length = 0; length <= LONGEST; length++)
-        for (unsigned from = 0; from < 4; from++)
-            for (unsigned to = 0; to < PLACES; to++) {
-                uint8_t *at_end = target.end - length - to, *at_start = target.first + to;
-                pl_copy(at_end, source + from, length);
-                assert_memory_equal(at_end, source + from, length);
-                fill(at_start, length, ZEROES, &random);
-                expect_equal(pl_copy_sum(at_start, source + from, length),
-                             reference_sum(source + from, length));
-                assert_memory_equal(at_start, source + from, length);
-            }
-    guarded_end(&target);
+/* ---- chains, for every cut ---- */
+
+enum { CHAIN = 19, STEP = 5 };
+
+static uint8_t *put_step(uint8_t *to, enum chain_step kind, unsigned offset, unsigned length) {
+    const uint8_t step[STEP] = {(uint8_t)kind, (uint8_t)offset, 0, (uint8_t)length, 0};
+    memcpy(to, step, sizeof step);
+    return to + sizeof step;
 }
 
-static void sum_of_the_longest(void **state) {
-    (void)state;
-    static uint8_t bytes[65536], copy[65536];
-    struct random random = {4};
-    for (unsigned pattern = 0; pattern < PATTERNS; pattern++) {
-        fill(bytes, sizeof bytes, pattern, &random);
-        for (unsigned length = 65500; length <= 65535; length++)
-            expect_equal(pl_sum(bytes + 1, length), reference_sum(bytes + 1, length));
-        expect_equal(pl_copy_sum(copy + 3, bytes, 65533), reference_sum(bytes, 65533));
-        assert_memory_equal(copy + 3, bytes, 65533);
+/* Every routine from every offset on, on a chain of three. */
+static void check_cut(unsigned first, unsigned second, unsigned place) {
+    uint8_t script[16 + (1 + 3 * (CHAIN + 2) * 2) * STEP];
+    const uint8_t sizes[] = {(uint8_t)first, (uint8_t)(second - first), (uint8_t)(CHAIN - second)};
+    uint8_t *end = script;
+
+    *end++ = 3;
+    for (unsigned i = 0; i < 3; i++) {
+        *end++ = sizes[i];
+        *end++ = (uint8_t)(place >> i);
     }
+    *end++ = 2; /* random data */
+    end = put_step(end, CHAIN_SUM, 0, 0);
+    for (unsigned offset = 0; offset <= CHAIN; offset++) {
+        unsigned length = (offset * 7 + first + second) % (CHAIN + 3);
+        end = put_step(end, CHAIN_COPY_SUM, offset, 0);
+        end = put_step(end, CHAIN_COPY_OUT, offset, length);
+        end = put_step(end, CHAIN_COPY_IN, offset, length);
+    }
+    const char *failure = chain_check(script, (size_t)(end - script));
+    if (failure)
+        fail_msg("%s; cuts at %u and %u of %u, place %u", failure, first, second, CHAIN, place);
 }
 
-static void sums_join(void **state) {
+static void chain_cut_everywhere(void **state) {
     (void)state;
-    uint8_t bytes[97];
-    struct random random = {5};
-    for (unsigned times = 0; times < 50; times++) {
-        fill(bytes, sizeof bytes, RANDOM, &random);
-        for (unsigned cut = 0; cut <= sizeof bytes; cut++) {
-            uint32_t first = pl_sum(bytes, cut), second = pl_sum(bytes + cut, sizeof bytes - cut);
-            expect_equal(pl_sum_append(first, cut, second), reference_sum(bytes, sizeof bytes));
+    for (unsigned first = 0; first <= CHAIN; first++)
+        for (unsigned second = first; second <= CHAIN; second++)
+            for (unsigned place = 0; place < 8; place++)
+                check_cut(first, second, place);
+}
+
+static void trim_chain_everywhere(void **state) {
+    (void)state;
+    for (unsigned first = 0; first <= CHAIN; first++)
+        for (unsigned count = 0; count <= CHAIN; count++)
+            for (unsigned length = 0; length <= CHAIN - count; length++) {
+                uint8_t script[8 + 3 * STEP] = {3, (uint8_t)first,
+                                                1, (uint8_t)(CHAIN - first) / 2,
+                                                2, (uint8_t)(CHAIN - first + 1) / 2,
+                                                3, 2};
+                uint8_t *end = put_step(script + 8, CHAIN_TRIM_FRONT, count, 0);
+                end = put_step(end, CHAIN_TRIM_TO, 0, length);
+                end = put_step(end, CHAIN_SUM, 0, 0);
+                const char *failure = chain_check(script, (size_t)(end - script));
+                if (failure)
+                    fail_msg("%s; %u of %u in the first, less %u, to %u", failure, first, CHAIN,
+                             count, length);
+            }
+}
+
+/* ---- properties ---- */
+
+/* What must hold of any bytes: null, or what does not. */
+typedef const char *property_of(const uint8_t *bytes, size_t length);
+
+enum { CASES = 4000, BYTES = 1200 };
+
+/* Plain bytes come in runs: they are what carries and what is empty. */
+static size_t generate(uint8_t *bytes, size_t most, struct random *random) {
+    size_t length = random_below(random, (uint32_t)most + 1);
+
+    for (size_t i = 0; i < length;) {
+        size_t end = i + 1 + random_below(random, 16);
+        uint32_t kind = random_below(random, 4);
+        for (; i < length && i < end; i++)
+            bytes[i] = kind == 0 ? 0 : kind == 1 ? 0xff : (uint8_t)random_next(random);
+    }
+    return length;
+}
+
+/* Leaves out, then clears, whatever the failure does without. */
+static size_t shrink(property_of *fails, uint8_t *bytes, size_t length) {
+    for (size_t run = length; run; run /= 2)
+        for (size_t at = 0; at + run <= length;) {
+            uint8_t kept[BYTES];
+            memcpy(kept, bytes, length);
+            memmove(bytes + at, bytes + at + run, length - at - run);
+            if (fails(bytes, length - run)) {
+                length -= run;
+                continue;
+            }
+            memcpy(bytes, kept, length);
+            at += run;
         }
+    for (size_t i = 0; i < length; i++) {
+        uint8_t kept = bytes[i];
+        bytes[i] = 0;
+        if (!fails(bytes, length))
+            bytes[i] = kept;
+    }
+    return length;
+}
+
+static void hold(property_of *property) {
+    struct random random = {1};
+    uint8_t bytes[BYTES];
+
+    for (unsigned i = 0; i < CASES; i++) {
+        size_t length = generate(bytes, 8 + (size_t)i * (BYTES - 8) / CASES, &random);
+        if (!property(bytes, length))
+            continue;
+        length = shrink(property, bytes, length);
+        print_error("%s:", property(bytes, length));
+        for (size_t k = 0; k < length; k++)
+            print_error(" %02x", bytes[k]);
+        fail_msg("does not hold of these %zu bytes", length);
     }
 }
 
-static void accumulations_fold(void **state) {
+/* Scripts of everything that is done to chains. */
+static void property_chains(void **state) {
     (void)state;
-    struct random random = {6};
-    expect_equal(pl_fold(0), 0);
-    expect_equal(pl_fold(0xffffffffU), 0xffff);
-    expect_equal(pl_fold(0x0001fffeU), 0xffff);
-    expect_equal(pl_fold64(UINT64_MAX), 0xffff);
-    for (unsigned i = 0; i < 100000; i++) {
-        uint64_t value = (uint64_t)random_next(&random) << 32 | random_next(&random);
-        uint32_t expected = (uint32_t)(value % 0xffff);
-        uint32_t folded = pl_fold64(value);
-        expect_equal(folded % 0xffff, expected);
-        expect(folded <= 0xffff && folded);
-    }
+    hold(chain_check);
 }
 
-static void checksum_replaced(void **state) {
+/* A message with its checksum in it sums to all ones, wherever it lies and the
+ * checksum in it does. */
+static const char *verifies(const uint8_t *bytes, size_t length) {
+    uint8_t message[BYTES + 16];
+    size_t field = length >= 2 ? (size_t)bytes[0] * 2 % (length - 1) & ~(size_t)1 : 0;
+    uint8_t *at = message + (length ? bytes[length - 1] & 7 : 0);
+
+    if (length < 4)
+        return NULL;
+    memcpy(at, bytes, length);
+    at[field] = at[field + 1] = 0;
+    uint32_t sum = pl_sum(at, length);
+    if (sum == 0)
+        return NULL; /* all zeroes: nothing sums them to ones */
+    uint16_t checksum = (uint16_t)~sum;
+    memcpy(at + field, &checksum, 2);
+    return pl_sum(at, length) == 0xffff ? NULL : "a message with its checksum";
+}
+
+static void property_checksum_verifies(void **state) {
     (void)state;
-    struct random random = {7};
-    for (unsigned i = 0; i < 100000; i++) {
-        uint16_t words[4] = {0};
-        for (unsigned k = 0; k < 4; k++)
-            words[k] = (uint16_t)(random_below(&random, 3) ? random_next(&random) : 0xffff);
-        words[3] |= 1; /* all zero has no place in a header */
-        uint16_t checksum = (uint16_t)~pl_sum(words, sizeof words);
-        uint16_t from = words[1], to = (uint16_t)random_next(&random);
-        words[1] = to;
-        uint16_t replaced = pl_checksum_replace(checksum, from, to);
-        expect_equal(replaced, (uint16_t)~pl_sum(words, sizeof words));
-    }
+    hold(verifies);
 }
 
-HARNESS_MAIN(cmocka_unit_test(sum_every_length_and_place),
-             cmocka_unit_test(copy_every_length_and_place),
-             cmocka_unit_test(copy_stays_inside_the_destination),
-             cmocka_unit_test(sum_of_the_longest), cmocka_unit_test(sums_join),
-             cmocka_unit_test(accumulations_fold), cmocka_unit_test(checksum_replaced))
+/* The sum does not know in which order halfwords come. */
+static const char *has_no_order(const uint8_t *bytes, size_t length) {
+    uint8_t turned[BYTES];
+    size_t cut = length ? bytes[0] * (size_t)4 % length & ~(size_t)1 : 0;
+
+    if (length & 1)
+        length--;
+    if (cut > length)
+        return NULL;
+    uint32_t sum = pl_copy_sum(turned, bytes + cut, length - cut);
+    sum = pl_sum_append(sum, length - cut, pl_copy_sum(turned + length - cut, bytes, cut));
+    if (sum != pl_sum(bytes, length))
+        return "the sum of parts in another order";
+    return pl_sum(turned, length) == sum ? NULL : "the sum of what was turned";
+}
+
+static void property_sum_has_no_order(void **state) {
+    (void)state;
+    hold(has_no_order);
+}
+
+/* One and the same bytes have one sum, wherever they lie and however they got there. */
+static const char *is_at_home_anywhere(const uint8_t *bytes, size_t length) {
+    uint8_t there[BYTES + 16], back[BYTES + 16];
+    uint8_t *to = there + (length ? bytes[0] & 7 : 0),
+            *home = back + (length ? bytes[0] >> 3 & 7 : 0);
+    uint32_t sum = pl_sum(bytes, length);
+
+    if (pl_copy_sum(to, bytes, length) != sum)
+        return "the sum of a copy";
+    pl_copy(home, to, length);
+    if (memcmp(home, bytes, length))
+        return "a copy of a copy";
+    return pl_sum(home, length) == sum ? NULL : "the sum in another place";
+}
+
+static void property_copies_agree(void **state) {
+    (void)state;
+    hold(is_at_home_anywhere);
+}
+
+HARNESS_MAIN(cmocka_unit_test(suite_between_guard_pages), cmocka_unit_test(suite_in_plain_memory),
+             cmocka_unit_test(chain_cut_everywhere), cmocka_unit_test(trim_chain_everywhere),
+             cmocka_unit_test(property_chains), cmocka_unit_test(property_checksum_verifies),
+             cmocka_unit_test(property_sum_has_no_order), cmocka_unit_test(property_copies_agree))
