@@ -117,9 +117,10 @@ class StrictAlign(Experiment):
         found = Found(records)
         told = []
         for board in _isas(found):
-            text = _ratio(found, board, "text_bytes", "rest *")
-            assign = _ratio(found, board, "instructions", "assign *")
-            hashing = _ratio(found, board, "instructions", "hash *")
+            build = f"opt={OPT} compiler={_compilers(found, board)[0]}"
+            text = _ratio(found, board, "text_bytes", f"rest {build}")
+            assign = _ratio(found, board, "instructions", f"assign {build}")
+            hashing = _ratio(found, board, "instructions", f"hash {build}")
             told.append(f"{board} {text}, {assign}, {hashing}")
         if not told:
             return []
