@@ -71,10 +71,10 @@ def applications(folder: Path) -> list[str]:
     return sorted(firmware_files + [name.removeprefix("plumb_") for name in programs])
 
 
-def plugin() -> Path:
-    """The counting plugin, built with the host's compiler when it is out of date."""
-    sources = [LAB / "plugin/count.c", LAB / "plugin/qemu.h"]
-    library = BUILD / "lab/libcount.so"
+def plugin(name: str = "count") -> Path:
+    """A plugin of the emulator's, built with the host's compiler when it is out of date."""
+    sources = [LAB / f"plugin/{name}.c", LAB / "plugin/qemu.h"]
+    library = BUILD / f"lab/lib{name}.so"
     if not library.exists() or any(
         source.stat().st_mtime > library.stat().st_mtime for source in sources
     ):
