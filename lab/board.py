@@ -42,6 +42,7 @@ class Kind:
     name: str
     presets: dict[str, str]  # by optimisation
     smallest: str  # preset of the firmware whose size is a floor; empty: none is
+    generic: str  # preset of the image that chooses its byte routines; empty: each does
     ns_per_instruction: int | None
     is_emulated: bool
 
@@ -54,8 +55,8 @@ class Kind:
 
 
 KINDS = {
-    "zynq": Kind("zynq", {"O2": "zynq", "Os": "zynq-os"}, "zynq-size", 16, True),
-    "linux": Kind("linux", {"O2": "linux"}, "", None, False),
+    "zynq": Kind("zynq", {"O2": "zynq", "Os": "zynq-os"}, "zynq-size", "zynq-generic", 16, True),
+    "linux": Kind("linux", {"O2": "linux"}, "", "", None, False),
 }
 
 

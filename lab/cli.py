@@ -159,13 +159,21 @@ def run(
     tap: Tap = False,
     pcap: Pcap = None,
     opt: Opt = "O2",
+    routines: Annotated[
+        str, typer.Option("--bytes", help="Byte routines of a generic image: strict or unaligned.")
+    ] = "",
+    takes_misaligned: Annotated[
+        bool,
+        typer.Option("--takes-misaligned", help="A generic image on a core that does not trap."),
+    ] = False,
 ) -> int:
     """Boot an application, forward its ports, show its console until Ctrl-C."""
     from . import run as running
 
     check_writable(pcap)
     tools.ensure("run")
-    return running.run(running.Options(application, board, tap, pcap, opt), os.getpid())
+    options = running.Options(application, board, tap, pcap, opt, routines, takes_misaligned)
+    return running.run(options, os.getpid())
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

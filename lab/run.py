@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import build
-from .board import Board, Setup, kind_of
+from .board import Board, Kind, Setup, kind_of
+from .errors import LabError
 from .network import BOARD_ADDRESS, Network, TapNetwork, UserNetwork, enter_namespace
 from .watch import Watch
 
@@ -36,6 +37,8 @@ class Options:
     tap: bool = False
     pcap: Path | None = None
     opt: str = "O2"
+    routines: str = ""  # the byte routines, by name; empty: the best for the processor
+    takes_misaligned: bool = False  # the processor, instead of trapping
 
 
 def say(text: str) -> None:
@@ -69,18 +72,37 @@ def follow(board: Board) -> None:
         board.check_faults()
 
 
+def preset_of(options: Options, kind: Kind) -> str:
+    """The build that can do what was asked for."""
+    if options.takes_misaligned and not kind.generic:
+        raise LabError(f"{kind.name}'s processor takes misaligned words or not, as it is")
+    if not (kind.generic and (options.routines or options.takes_misaligned)):
+        return kind.preset(options.opt)
+    if options.opt != "O2":
+        raise LabError("the image that chooses its byte routines is built with -O2 only")
+    return kind.generic
+
+
 def run(options: Options, pid: int) -> int:
     """Boots and follows; ends by Ctrl-C, or with the board."""
     kind = kind_of(options.board)
     uses_tap = options.tap or not kind.is_emulated
-    preset = kind.preset(options.opt)
+    preset = preset_of(options, kind)
     if uses_tap:
         enter_namespace()
     firmware = build.firmware(preset, options.app)
     network: Network = TapNetwork() if uses_tap else UserNetwork(PORTS.get(options.app, ()))
     pcap = options.pcap.resolve() if options.pcap else None
     # Not the board's own clock: a user waits for this one.
-    setup = Setup(firmware, network, pcap=pcap, keep_own_clock=False, on_line=say)
+    setup = Setup(
+        firmware,
+        network,
+        pcap=pcap,
+        keep_own_clock=False,
+        routines=options.routines,
+        takes_misaligned=options.takes_misaligned,
+        on_line=say,
+    )
     try:
         with Board(kind, setup) as board:
             board.wait_ready_or_ended()

@@ -84,6 +84,22 @@ def test_a_choice_is_not_made_of_an_image_that_has_none():
     assert "has no choice of byte routines: strict wanted" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "words,status,told",
+    [
+        (("--bytes", "strict", "--takes-misaligned"), 0, "plumb: bytes=strict"),
+        (("--takes-misaligned",), 0, "plumb: bytes=unaligned"),
+        (("--bytes", "unaligned"), 1, "panic: no byte routines unaligned"),
+        (("--bytes", "strict", "--opt", "Os"), 1, "built with -O2 only"),
+        (("--board", "linux", "--takes-misaligned"), 1, "takes misaligned words or not"),
+    ],
+)
+def test_a_user_forces_either_arm(words, status, told):
+    done = plumb("run", "selftest", *words)
+    assert told in done.stdout
+    assert done.returncode == status
+
+
 # ---- the linux board ----
 
 
