@@ -33,7 +33,7 @@ class Verdict:
     is_upper: bool
     variant: str = "default"
     board: str = ""
-    case: str = ""  # the worst one, of a pattern's
+    case: str = ""  # the worst one, of a pattern's; and its variant
     lacking: str = ""  # why it cannot be judged
     is_measurable: bool = True
 
@@ -122,10 +122,16 @@ def verdict(
         is_upper,
         goal["variant"],
         goal["board"],
-        worst.case if worst and [worst.case] != patterns(goal) else "",
+        _worst(goal, worst) if worst else "",
         _lacking(goal, found) if is_measurable else goal["needs"],
         is_measurable,
     )
+
+
+def _worst(goal: dict, worst: Record) -> str:
+    """Which of the records a goal judges was the worst, as far as it does not say itself."""
+    words = [worst.variant] if worst.variant != goal["variant"] else []
+    return " ".join(words + ([worst.case] if [worst.case] != patterns(goal) else []))
 
 
 def is_about(goal: dict, record: Record) -> bool:

@@ -13,11 +13,12 @@
  * Prints to standard output one line per kind, routine and length, of fields separated
  * by one blank, and nothing else:
  *
- *     KIND ROUTINE LENGTH NANOSECONDS RATIO
- *     sum avx2 1460 10.52 15.42
+ *     KIND ROUTINE LENGTH NANOSECONDS RATIO SPREAD PAIRS
+ *     sum avx2 1460 10.52 15.42 0.31 501
  *
  * KIND is sum, copy or fused. NANOSECONDS is the shortest time of a call, RATIO the
- * reference's time divided by the routine's, unrounded: above 1 is faster. ROUTINE is c, lwip1,
+ * reference's time divided by the routine's, unrounded: above 1 is faster; SPREAD is the
+ * interquartile range of the ratios, PAIRS their number. ROUTINE is c, lwip1,
  * lwip2, lwip3, memcpy, memcpy+lwip3 or the name of an arm; an arm that this processor
  * cannot run is not there. The data begin as many bytes past a cache line as argument
  * 1 says, by default 0; what is copied to begins on one, half a page further. Exit
@@ -137,7 +138,8 @@ static void compare(const struct candidate *c, const struct candidate *reference
         best = ours < best ? ours : best;
     }
     qsort(ratios, PAIRS, sizeof *ratios, by_size);
-    printf("%s %s %zu %.2f %.17g\n", c->kind, c->name, length, best, ratios[PAIRS / 2]);
+    printf("%s %s %zu %.2f %.17g %.6f %d\n", c->kind, c->name, length, best, ratios[PAIRS / 2],
+           ratios[PAIRS * 3 / 4] - ratios[PAIRS / 4], PAIRS);
 }
 
 /* What is measured has to be right. */

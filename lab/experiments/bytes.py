@@ -27,6 +27,8 @@ from ..records import Record
 from .base import Run, case_of, commit
 
 LENGTHS = (20, 40, 64, 256, 576, 1460, 9000)
+# At which single bytes are counted as well: a loop over them is for short lengths, if at all.
+MORE_LENGTHS = (17, 23, 31, 39)
 FULL = 1460  # the length that goals are about
 FEW = 16  # up to here one may go byte by byte
 SHORT = 64  # up to here the call itself counts, so that instructions are told as well
@@ -184,10 +186,12 @@ class Counted:
     instructions: int
     misaligned: int
     byte_loads: int
+    byte_stores: int
 
 
-def count(run: Run, wanted: dict[Program, Build], words: list[str]) -> list[Counted]:
-    """Builds and runs programs; every call of every routine in them."""
+def count(run: Run, wanted: dict[Program, Build], what: str) -> list[Counted]:
+    """Builds and runs programs; every call of every routine in them that does `what`."""
+    words = [what, *map(str, sorted((*LENGTHS, *MORE_LENGTHS)))]
     run.step(f"building {len(wanted)} programs", 0)
     paths = programs.build_all(GROUP, wanted)
     run.step("counting", 0.4)
@@ -234,8 +238,14 @@ def _net(one: Build, cases: list[usermode.Case]) -> Iterator[Counted]:
             lengths[0],
             instructions - empty[kind],
             case.interval.misaligned_accesses,
-            sum(function["loads"].get("1", 0) for function in case.interval.functions),
+            _of_bytes(case, "loads"),
+            _of_bytes(case, "stores"),
         )
+
+
+def _of_bytes(case: usermode.Case, kind: str) -> int:
+    """How many loads, or stores, of a single byte there were."""
+    return sum(function[kind].get("1", 0) for function in case.interval.functions)
 
 
 # ---- records ----
@@ -248,6 +258,8 @@ def records(experiment: str, counted: list[Counted]) -> list[Record]:
     """All that was counted, as records."""
     made = []
     for one in counted:
+        if one.length in MORE_LENGTHS:
+            continue
         case = f"{PREFIXES[one.kind]}{one.place} opt={one.build.opt} compiler={one.build.compiler}"
         about = {"stack": one.stack, "variant": one.variant, "tools": tools_of(one.build)}
         per_byte = one.instructions / one.length
@@ -263,20 +275,24 @@ def records(experiment: str, counted: list[Counted]) -> list[Record]:
 
 def _over_all(experiment: str, counted: list[Counted]) -> list[Record]:
     """Of each routine of a build: misaligned accesses in all cases together, and the
-    most loads of a single byte in one case of more than a few bytes."""
-    misaligned: dict[tuple[Build, str, str], int] = defaultdict(int)
-    byte_loads: dict[tuple[Build, str, str], int] = defaultdict(int)
+    most loads and stores of a single byte in one case of more than a few bytes."""
+    by_routine: dict[tuple[Build, str, str], list[Counted]] = defaultdict(list)
     for one in counted:
-        routine = (one.build, one.stack, one.variant)
-        misaligned[routine] += one.misaligned
-        if one.length > FEW:
-            byte_loads[routine] = max(byte_loads[routine], one.byte_loads)
+        by_routine[one.build, one.stack, one.variant].append(one)
     made = []
-    for metric, found in (("misaligned_accesses", misaligned), ("byte_loads", byte_loads)):
-        for (one_build, stack, variant), value in found.items():
-            about = {"stack": stack, "variant": variant, "tools": tools_of(one_build)}
-            case = one_build.case(all="cases")
-            made.append(Record(experiment, one_build.isa, case, metric, value, "", **about))
+    for (build_of, stack, variant), calls in by_routine.items():
+        long = [one for one in calls if one.length > FEW]
+        values = {
+            "misaligned_accesses": sum(one.misaligned for one in calls),
+            "byte_loads": max((one.byte_loads for one in long), default=0),
+            "byte_stores": max((one.byte_stores for one in long), default=0),
+        }
+        about = {"stack": stack, "variant": variant, "tools": tools_of(build_of)}
+        case = build_of.case(all="cases")
+        made += [
+            Record(experiment, build_of.isa, case, metric, value, "", **about)
+            for metric, value in values.items()
+        ]
     return made
 
 

@@ -43,6 +43,8 @@ class Line:
     length: int
     ns: float
     ratio: float
+    spread: float  # of the ratio
+    pairs: int
 
 
 def records(experiment: str, kinds: tuple[str, ...]) -> list[Record]:
@@ -55,12 +57,14 @@ def records(experiment: str, kinds: tuple[str, ...]) -> list[Record]:
         prefix, metric = KINDS[line.kind]
         case = prefix + case_of(length=line.length, clock="wall", opt=OPT, compiler="gcc")
         stack, variant = ROUTINES.get(line.routine, ("plumb", line.routine))
-        about = {"stack": stack, "variant": variant, "tools": tools}
-        values = [("time", line.ns, "ns"), (metric, line.ratio, "")]
+        about = {"repeats": line.pairs, "stack": stack, "variant": variant, "tools": tools}
+        made += [
+            Record(experiment, X86, case, "time", line.ns, "ns", **about),
+            Record(experiment, X86, case, metric, line.ratio, "", spread=line.spread, **about),
+        ]
         if stack == "plumb" and variant != "c":
-            values.append((TO_C, line.ratio / plain[line.kind, line.length], ""))
-        for name, value, unit in values:
-            made.append(Record(experiment, X86, case, name, value, unit, **about))
+            value = line.ratio / plain[line.kind, line.length]
+            made.append(Record(experiment, X86, case, TO_C, value, "", **about))
     return made
 
 
@@ -83,8 +87,9 @@ def _measure() -> list[Line]:
         raise LabError(f"{program} failed with {done.returncode}:\n{done.stderr.strip()}")
     found = []
     for line in done.stdout.splitlines():
-        kind, routine, length, ns, ratio = line.split()
-        found.append(Line(kind, routine, int(length), float(ns), float(ratio)))
+        kind, routine, length, ns, ratio, spread, pairs = line.split()
+        figures = (float(ns), float(ratio), float(spread), int(pairs))
+        found.append(Line(kind, routine, int(length), *figures))
     return found
 
 
