@@ -45,7 +45,7 @@ class Checksum(Experiment):
         for one in chosen:
             wanted |= {bytes.plumb(one, v): one for v in bytes.variants(one.target)}
             wanted[bytes.checksum_peers(one)] = one
-        counted = bytes.count(run, wanted, ["sum", *map(str, LENGTHS)])
+        counted = bytes.count(run, wanted, "sum")
         found = bytes.records(self.name, counted)
         found += bytes.text_records(self.name, chosen)
         if run.wants(X86):
@@ -73,16 +73,20 @@ class Checksum(Experiment):
     def answers(self, records: list[Record]) -> list[str]:
         found = Found(records)
         told = [_answer(found, C, "Plumb's portable C")]
-        told += [_answer(found, LWIP[1], "lwIP's algorithm 2, its default,")]
+        told += [
+            _answer(found, routine, f"lwIP's algorithm {number}")
+            for number, routine in enumerate(LWIP, 1)
+        ]
         return [sentence for sentence in told if sentence]
 
     def plot(self, records: list[Record]) -> "list[Figure]":
         found = Found(records)
-        return [
+        figures = [
             plots.lines(_title(board), "bytes", "instructions per byte", curves)
             for board in found.boards()
             if (curves := _curves(found, board))
         ]
+        return [*figures, *_optimiser_plot(found)]
 
 
 def compiler_of(board: str) -> str:
@@ -191,6 +195,32 @@ def _answer(found: Found, routine: tuple[str, str], name: str) -> str:
     )
 
 
+def _optimiser_plot(found: Found) -> "list[Figure]":
+    """The question of 2000 as a figure, of all builds that were made at -O0."""
+    builds = [
+        (board, compiler)
+        for board in found.boards()
+        for compiler in isa(board).compilers
+        if _chain(found, board, C, "O0", compiler)
+    ]
+    if not builds:
+        return []
+    series = {}
+    for opt in OPTS:
+        values = [
+            _part(_chain(found, board, C, opt, compiler), _chain(found, board, C, "O0", compiler))
+            for board, compiler in builds
+        ]
+        series[f"-{opt}"] = [_part(THEN.get(opt), THEN["O0"]), *values]
+    title = "A chain of four buffers, Plumb's portable C (eCos: its own, in seconds)"
+    groups = ["eCos 2000", *(" ".join(build) for build in builds)]
+    return [plots.bars(title, "compiler", "part of the cost at -O0", groups, series)]
+
+
+def _part(value: float | None, whole: float | None) -> float | None:
+    return value / whole if value and whole else None
+
+
 def _compilers(found: Found, boards: list[str]) -> Table:
     rows = []
     for board in boards:
@@ -245,7 +275,8 @@ def _sizes(found: Found, boards: list[str]) -> Table:
         f"Code of all of src/bytes at -{SIZE_OPT}: bytes",
         ["", "asm, gcc", "asm, clang", "c, gcc", "c, clang"],
         rows,
-        "Without src/bytes/libc.c, which is for firmware that has no C library.",
+        "Without src/bytes/libc.c, which is no part of the library: firmware that has no C "
+        "library links it beside.",
     )
 
 
@@ -263,10 +294,13 @@ def wall_table(found: Found, what: str, metric: str, prefix: str) -> Table:
         if cells:
             rows.append([_label(routine), *cells])
     to = "lwIP's algorithm 3" if metric == "ratio_to_lwip_3" else "the C library's memcpy"
+    note = "One processor; batches of the two in turn, the median of their ratios."
+    if what == "copy":
+        note += " Plumb's assembly copies by the C library's memcpy itself."
     return Table(
         f"x86-64, {what}, on hot data: nanoseconds (times as fast as {to})",
         ["", *map(str, LENGTHS)],
         rows,
-        "One processor; batches of the two in turn, the median of their ratios.",
+        note,
     )
 

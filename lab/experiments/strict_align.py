@@ -140,6 +140,7 @@ class StrictAlign(Experiment):
             figures.append(
                 plots.bars(
                     "Both stacks, frames at an offset of 2, users' data on odd addresses",
+                    "instruction set",
                     "instructions per byte",
                     boards,
                     _series(found, boards, names, "instructions_per_byte", case),
@@ -148,6 +149,7 @@ class StrictAlign(Experiment):
             figures.append(
                 plots.bars(
                     "Instructions of a hash of 36 bytes at an odd address",
+                    "instruction set",
                     "instructions",
                     boards,
                     _series(found, boards, list(BOTH), "instructions", "hash *"),
@@ -158,6 +160,7 @@ class StrictAlign(Experiment):
             figures.append(
                 plots.bars(
                     f"{firmware.BOARD}, iperf",
+                    "transfer",
                     "instructions per byte",
                     cases,
                     {
