@@ -10,6 +10,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from . import lock
 from .errors import LabError
 from .paths import BUILD, LAB, ROOT
 
@@ -49,8 +50,9 @@ def run(command: list[str], what: str) -> None:
 def preset(name: str) -> Path:
     """Configures and builds a CMake preset, once; returns its build folder."""
     folder = BUILD / name
-    run(["cmake", "--preset", name], f"configuring {name}")
-    run(["cmake", "--build", str(folder)], f"building {name}")
+    with lock.held(BUILD / f"{name}.lock", f"building {name}"):
+        run(["cmake", "--preset", name], f"configuring {name}")
+        run(["cmake", "--build", str(folder)], f"building {name}")
     return folder
 
 
@@ -75,13 +77,13 @@ def plugin(name: str = "count") -> Path:
     """A plugin of the emulator's, built with the host's compiler when it is out of date."""
     sources = [LAB / f"plugin/{name}.c", LAB / "plugin/qemu.h"]
     library = BUILD / f"lab/lib{name}.so"
-    if not library.exists() or any(
-        source.stat().st_mtime > library.stat().st_mtime for source in sources
-    ):
-        library.parent.mkdir(parents=True, exist_ok=True)
-        fresh = library.with_suffix(".new")
-        run(["gcc", *PLUGIN_FLAGS, "-o", str(fresh), str(sources[0])], "building the plugin")
-        fresh.replace(library)
+    with lock.held(BUILD / "lab/lock", "building the plugin"):
+        if not library.exists() or any(
+            source.stat().st_mtime > library.stat().st_mtime for source in sources
+        ):
+            fresh = library.with_suffix(".new")
+            run(["gcc", *PLUGIN_FLAGS, "-o", str(fresh), str(sources[0])], "building the plugin")
+            fresh.replace(library)
     return library
 
 

@@ -147,7 +147,6 @@ def run_experiment(
     """Any experiment but throughput."""
     from .experiments import runner
 
-    tools.ensure(name)
     return runner.run(runner.Options(name, isas, quick, out, record))
 
 

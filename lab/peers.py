@@ -9,18 +9,17 @@ were built by others are taken apart where they lie: of each its memcpy, renamed
 that several stand in one program.
 """
 
-import fcntl
 import hashlib
+import lzma
 import shutil
 import struct
 import subprocess
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build
+from . import build, lock
 from .errors import LabError, MissingTool
 from .paths import BUILD
 from .tools import DEBIAN_KEYRING, output_of
@@ -75,13 +74,9 @@ def newlib() -> Path:
     return folder
 
 
-@contextmanager
-def _lock() -> Iterator[None]:
+def _lock() -> AbstractContextManager[None]:
     """One lab at a time; another's folder is there when it was its turn."""
-    PEERS.mkdir(parents=True, exist_ok=True)
-    with (PEERS / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    return lock.held(PEERS / ".lock", "fetching others' code")
 
 
 def apt_options(folder: Path) -> list[str]:
@@ -139,24 +134,34 @@ def _check(archive: Path, source: Source) -> None:
         raise LabError(f"{source.package} {source.version} came without {source.archive}")
     found = hashlib.sha256(archive.read_bytes()).hexdigest()
     if found != source.sha256:
-        raise LabError(f"{archive} is not what it should be: its SHA-256 is {found}")
+        raise LabError(
+            f"{archive} is not what it should be: its SHA-256 is {found}, and not "
+            f"{source.sha256}; remove it, and it is fetched again"
+        )
 
 
 def _unpack(archive: Path, folder: Path, wanted: tuple[str, ...]) -> None:
     """What is wanted of an archive, without its top folder."""
     fresh = folder.with_name(folder.name + ".new")
     shutil.rmtree(fresh, ignore_errors=True)
-    with tarfile.open(archive) as opened:
-        for member in opened:
-            inside = member.name.partition("/")[2]
-            if member.isfile() and any(Path(inside).is_relative_to(name) for name in wanted):
-                path = fresh / inside
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(opened.extractfile(member).read())
+    try:
+        _extract(archive, fresh, wanted)
+    except (tarfile.TarError, lzma.LZMAError, EOFError) as problem:
+        raise LabError(f"{archive} cannot be read: {problem}") from problem
     for name in wanted:
         if not (fresh / name).exists():
             raise LabError(f"{archive} holds no {name}")
     fresh.replace(folder)
+
+
+def _extract(archive: Path, folder: Path, wanted: tuple[str, ...]) -> None:
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            inside = member.name.partition("/")[2]
+            if member.isfile() and any(Path(inside).is_relative_to(name) for name in wanted):
+                path = folder / inside
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(opened.extractfile(member).read())
 
 
 # ---- memcpy of C libraries as they are shipped ----

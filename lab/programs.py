@@ -14,7 +14,7 @@ from pathlib import Path
 
 import ninja_syntax
 
-from . import build
+from . import build, lock
 from .isa import STRICT, UNALIGNED, Isa, isa
 from .paths import BUILD, ROOT
 
@@ -84,12 +84,12 @@ class Program:
 def config(name: str) -> Path:
     """The folder of a configuration's plumb_config.h; CONFIGS says what is in it."""
     folder = USER / "config" / name
-    folder.mkdir(parents=True, exist_ok=True)
     fresh, header = folder / "fresh.h", folder / "plumb_config.h"
     script = [sys.executable, str(ROOT / "cmake/kconfig.py"), str(ROOT / "Kconfig"), str(fresh)]
-    build.run([*script, *CONFIGS[name]], f"configuring {name}")
-    if not header.exists() or header.read_bytes() != fresh.read_bytes():
-        fresh.replace(header)
+    with lock.held(folder / "lock", f"configuring {name}"):
+        build.run([*script, *CONFIGS[name]], f"configuring {name}")
+        if not header.exists() or header.read_bytes() != fresh.read_bytes():
+            fresh.replace(header)
     return folder
 
 
@@ -139,12 +139,12 @@ def build_all(group: str, programs: Iterable[Program]) -> dict[Program, Path]:
     """Builds programs, all of a group at once; where each lies."""
     wanted = list(programs)
     folder = USER / group
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / "build.ninja.new"
-    with fresh.open("w") as file:
-        _write(ninja_syntax.Writer(file, width=100), group, wanted)
-    fresh.replace(folder / "build.ninja")
-    build.run(["ninja", "-C", str(folder)], f"building {group}")
+    with lock.held(folder / "lock", f"building {group}"):
+        fresh = folder / "build.ninja.new"
+        with fresh.open("w") as file:
+            _write(ninja_syntax.Writer(file, width=100), group, wanted)
+        fresh.replace(folder / "build.ninja")
+        build.run(["ninja", "-C", str(folder)], f"building {group}")
     return {program: program.path(group) for program in wanted}
 
 

@@ -42,11 +42,13 @@ def execute(
     options: tuple[str, ...] = (),
     limit_s: float = LIMIT_S,
 ) -> str:
-    """Runs a program; what it wrote. Any status but 0 is an error that shows it."""
+    """Runs a program, which dies with the lab; what it wrote. Any status but 0 is an
+    error that shows it."""
     command = [*target.emulator, *options, str(program), *arguments]
+    bound = ["setpriv", "--pdeathsig", "KILL", *command]
     try:
         done = subprocess.run(
-            command,
+            bound,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`./plumb bench --experiment NAME`: measures, judges, prints, records, draws."""
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +9,16 @@ from pathlib import Path
 from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .. import goals, plots, records, report
+from .. import goals, lock, plots, records, report, tools
 from ..errors import LabError
-from ..paths import OUT, ROOT
+from ..paths import BUILD, OUT, ROOT
 from ..records import Record
 from . import load
 from .base import Experiment, Rows, Run, Table, commit
 
-
-WIDTH = 160
+WIDTH = 190
+LIMIT_S = 1800.0  # for another that measures
+DOCS = ROOT / "docs"
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,16 @@ def run(options: Options) -> int:
     """The whole of it; the exit status."""
     experiment = load(options.name)
     check(experiment, options)
+    tools.ensure(options.name)
     out = options.out or OUT / time.strftime("%Y%m%d-%H%M%S")
     out.mkdir(parents=True, exist_ok=True)
+    check_writable(out, *([DOCS] if options.record else []))
     terminal = Terminal()
     if not terminal.is_terminal:
         terminal.width = WIDTH  # a file has room
-    found = measure(experiment, options, out, terminal)
+    # Its programs lie where those of the next one would.
+    with lock.held(BUILD / "experiment.lock", "measuring", LIMIT_S):
+        found = measure(experiment, options, out, terminal)
     boards = options.isas or experiment.boards()
     verdicts = goals.judge_experiment(found, options.name, boards, experiment.lacks())
     found += goals.as_records(verdicts, "", {"commit": commit()})
@@ -55,7 +61,7 @@ def run(options: Options) -> int:
     terminal.print(f"records: {out / 'results.jsonl'}", soft_wrap=True)
     terminal.print(f"plot: {out / f'{options.name}.html'}", soft_wrap=True)
     if options.record:
-        page.write(ROOT / f"docs/results-{options.name}.md")
+        page.write(DOCS / f"results-{options.name}.md")
     return 1 if any(verdict.is_failure for verdict in verdicts) else 0
 
 
@@ -67,6 +73,13 @@ def check(experiment: Experiment, options: Options) -> None:
         raise LabError(f"{options.name} knows no ISA {unknown[0]!r}; it knows: {known}")
     if options.record and (options.is_quick or options.isas):
         raise LabError("what is recorded is the whole experiment: no --quick, no --isa")
+
+
+def check_writable(*folders: Path) -> None:
+    """Raises now what would be raised when all is measured."""
+    for folder in folders:
+        if not os.access(folder, os.W_OK):
+            raise LabError(f"cannot write in {folder}: whose is it?")
 
 
 def measure(

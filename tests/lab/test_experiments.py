@@ -2,19 +2,23 @@
 """The experiments on the byte routines: as a user runs them, and what they rest on."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers import plumb
+from helpers import plumb, processes_with, until
 
-from lab import experiments, goals, peers, programs, usermode
+from lab import experiments, goals, lock, peers, programs, usermode
 from lab.errors import LabError, MissingTool
 from lab.experiments import bytes as counting
 from lab.experiments import runner
 from lab.experiments.base import Experiment, Run, Table, case_of, parts_of
+from lab.isa import isa
 from lab.paths import ROOT
 from lab.profile import Interval
 from lab.programs import Program, Unit
@@ -124,6 +128,8 @@ def test_the_plot_needs_nothing_but_itself(run: str, request: pytest.FixtureRequ
     assert not re.search(r"<(?:script|link|img)\b[^>]*\b(?:src|href)=[\"']?https?:", text)
     boards = {r.board for r in records if r.experiment != "goal"}
     assert text.count('class="plotly-graph-div"') == len(boards)
+    for board in boards:
+        assert isa(board).title in text
 
 
 # ---- goals and the exit status ----
@@ -159,7 +165,7 @@ def test_a_goal_that_is_not_met_is_the_exit_status(
         goals, "load", lambda: [goal | {"metric": "instructions", "at_most": 7}]
     )
     monkeypatch.setattr(runner, "load", lambda name: Fixed(value))
-    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    monkeypatch.setattr(runner, "DOCS", tmp_path / "docs")
     (tmp_path / "docs").mkdir()
     options = runner.Options("checksum", out=tmp_path / "out", record=True)
     assert runner.run(options) == status
@@ -258,13 +264,13 @@ int user_main(int count, char **arguments) {
 """
 
 
-@pytest.mark.parametrize("isa", ["mips32be", "mips32le"])
-def test_a_load_of_a_part_of_a_word_is_one_load(isa: str, tmp_path: Path):
+@pytest.mark.parametrize("name", ["mips32be", "mips32le"])
+def test_a_load_of_a_part_of_a_word_is_one_load(name: str, tmp_path: Path):
     source = tmp_path / "parts.c"
     source.write_text(PARTS)
-    wanted = [Program("parts", isa, "gcc", (*programs.harness(), Unit(source)))]
-    (program,) = programs.build_all(f"test-parts-{isa}", wanted).values()
-    (case,) = usermode.run(counting.Build(isa, "gcc", "O2").target, program, [], tmp_path)
+    wanted = [Program("parts", name, "gcc", (*programs.harness(), Unit(source)))]
+    (program,) = programs.build_all(f"test-parts-{name}", wanted).values()
+    (case,) = usermode.run(counting.Build(name, "gcc", "O2").target, program, [], tmp_path)
     assert case.interval.misaligned_accesses == 0
     loads = [function["loads"] for function in case.interval.functions if function["loads"]]
     assert loads == [{"4": 2}]
@@ -307,9 +313,20 @@ def test_an_archive_that_was_put_there_by_hand_will_do(fetched: Path, no_network
 
 def test_an_archive_that_is_not_what_it_should_be_is_refused(no_network: Path):
     (no_network / peers.LWIP.archive).write_bytes(b"something else")
-    with pytest.raises(LabError, match="not what it should be"):
+    with pytest.raises(LabError, match="not what it should be.*; remove it"):
         peers.lwip()
     assert not list(no_network.glob("lwip-*"))
+
+
+def test_an_archive_that_cannot_be_read_is_said(no_network: Path, monkeypatch):
+    archive = no_network / "newlib.tar.xz"
+    monkeypatch.setattr(peers, "NEWLIB_SOURCES", archive)
+    whole = Path("/usr/src/newlib/newlib-3.3.0.tar.xz").read_bytes()
+    for content in (b"something else", whole[:100_000]):
+        archive.write_bytes(content)
+        with pytest.raises(LabError, match=f"{archive} cannot be read"):
+            peers.newlib()
+        assert not (no_network / "newlib-3.3.0").exists()
 
 
 @pytest.mark.parametrize(
@@ -328,3 +345,80 @@ def test_a_library_s_memcpy_is_all_that_is_seen_of_it(
     assert not [name for name in seen - {library.name} if not name.startswith("_wordcopy_")]
     with pytest.raises(LabError, match="defines no nonsense"):
         peers._member(replace(library, symbol="nonsense"))
+
+
+# ---- what is refused, and waited for ----
+
+
+def test_what_is_not_understood_installs_nothing(monkeypatch: pytest.MonkeyPatch):
+    def ensure(command: str) -> None:
+        raise MissingTool(f"{command} needs everything")
+
+    monkeypatch.setattr(runner.tools, "ensure", ensure)
+    with pytest.raises(LabError, match="knows no ISA 'vax'"):
+        runner.run(runner.Options("checksum", isas=("vax",)))
+    with pytest.raises(MissingTool, match="copy needs everything"):
+        runner.run(runner.Options("copy"))
+
+
+def test_where_results_cannot_go_is_said_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(runner.os, "access", lambda folder, mode: folder != tmp_path)
+    with pytest.raises(LabError, match=f"cannot write in {tmp_path}"):
+        runner.run(runner.Options("checksum", out=tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_lab_waits_for_another(tmp_path: Path):
+    path = tmp_path / "a/lock"
+    with lock.held(path, "measuring"):
+        with pytest.raises(LabError, match="another lab is measuring in this tree"):
+            with lock.held(path, "measuring", limit_s=0.2):
+                pass
+    with lock.held(path, "measuring", limit_s=0):
+        pass
+
+
+def test_an_emulator_dies_with_the_lab(tmp_path: Path):
+    mark = str(tmp_path / "endless")
+    os.symlink(shutil.which("sleep"), mark)
+    lines = "from pathlib import Path; from lab import isa, usermode; "
+    lines += f"usermode.execute(isa.isa('x86_64'), Path({mark!r}), ['60'])"
+    lab = subprocess.Popen([sys.executable, "-c", lines], cwd=ROOT)
+    try:
+        assert until(lambda: len(processes_with(f"qemu-x86_64 -cpu max {mark}")) == 1, 20)
+    finally:
+        lab.kill()
+        lab.wait()
+    assert until(lambda: not processes_with(mark), 5)
+
+
+BY_BYTES = """/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#include "measure.h"
+static void copy_short_by_bytes(void *to, const void *from, size_t length) {
+    uint8_t *t = to;
+    const uint8_t *f = from;
+    for (; length >= 40; length -= 8, t += 8, f += 8)
+        __builtin_memcpy(t, f, 8);
+    while (length--)
+        *t++ = *f++;
+}
+ROUTINE(COPY, copy, "plumb", "wrong", copy_short_by_bytes);
+"""
+
+
+def test_a_loop_over_bytes_of_short_lengths_is_counted(tmp_path: Path):
+    source = tmp_path / "by_bytes.c"
+    source.write_text(BY_BYTES)
+    flags = ("-fno-tree-vectorize", "-fno-tree-loop-distribute-patterns")
+    measured = Unit(source, flags=flags)
+    units = (*programs.harness(), Unit(ROOT / "bench/bytes/measure.c"), measured)
+    one = counting.Build("x86_64", "gcc", "O2")
+    found = counting.count(Run(tmp_path), {Program("by-bytes", "x86_64", "gcc", units): one}, "copy")
+    made = counting.records("copy", found)
+    metrics = {r.metric: r.value for r in made if r.case == "all=cases opt=O2 compiler=gcc"}
+    assert metrics == {"misaligned_accesses": metrics["misaligned_accesses"],
+                       "byte_loads": 39, "byte_stores": 39}  # fmt: skip
+    measured_lengths = {int(parts_of(r.case)["length"]) for r in made if "length=" in r.case}
+    assert measured_lengths == set(counting.LENGTHS)
