@@ -4,12 +4,15 @@
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from lab import programs
+from lab.isa import isa
 from lab.paths import ROOT
+from lab.programs import Program, Unit
 
 PLUMB = str(ROOT / "plumb")
 
@@ -25,6 +28,23 @@ def plumb(*words: str | Path, limit_s: float = 240) -> subprocess.CompletedProce
         text=True,
         timeout=limit_s,
     )
+
+
+SUITE = ("tests/user/bytes_check.c", "tests/shared/bytes_check.c")
+SUITE_LIMIT_S = 300.0
+
+
+def suite(name: str, compiler: str, config: str, opt: str = "O2") -> Program:
+    """The byte routines' whole suite over one build of them."""
+    units = tuple(Unit(ROOT / source, config=config) for source in SUITE)
+    routines = programs.byte_routines(isa(name), config, opt)
+    whole = (*programs.harness(), *units, *routines)
+    return Program(f"check-{config}-{opt}", name, compiler, whole)
+
+
+def build_suites(wanted: Iterable[Program]) -> dict[Program, Path]:
+    """Where each of them lies, built at once; what one test file has built serves another."""
+    return programs.build_all("check", wanted)
 
 
 def command_lines() -> dict[int, str]:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers import plumb
+from helpers import SUITE_LIMIT_S, build_suites, plumb, suite
 
 from lab import build, disassembly, programs, usermode
 from lab.board import KINDS, Board, Setup
@@ -21,7 +21,6 @@ from lab.programs import Program, Unit
 from lab.records import Record, read
 
 TRAPS, TAKEN = 1, 2  # enum plumb_misaligned
-SUITE = ("tests/user/bytes_check.c", "tests/shared/bytes_check.c")
 # A family that loads misaligned words on some cores, and how.
 NAMES = ("armv7a", "thumb2", "aarch64", "rv32", "rv64", "loongarch64")
 BUILDS = [(name, compiler) for name in NAMES for compiler in isa(name).compilers]
@@ -189,15 +188,6 @@ def test_an_unaligned_build_is_refused_where_every_core_traps(tmp_path: Path):
 # ---- what is misaligned, and by which instructions ----
 
 
-def suite(name: str, compiler: str, config: str, opt: str) -> Program:
-    """The whole suite over the routines of a configuration."""
-    units = tuple(Unit(ROOT / source, config=config) for source in SUITE)
-    routines = programs.byte_routines(isa(name), config, opt)
-    return Program(
-        f"check-{config}-{opt}", name, compiler, (*programs.harness(), *units, *routines)
-    )
-
-
 @pytest.fixture(scope="module")
 def suites() -> dict[Program, Path]:
     """All of them, built at once."""
@@ -207,7 +197,7 @@ def suites() -> dict[Program, Path]:
         for config in ("unaligned", "generic")
         for opt in ("O2", "Os")
     ]
-    return programs.build_all("alignment", wanted)
+    return build_suites(wanted)
 
 
 @pytest.mark.parametrize("opt", ["O2", "Os"])
@@ -215,7 +205,7 @@ def suites() -> dict[Program, Path]:
 @pytest.mark.parametrize("name,compiler", BUILDS)
 def test_only_copies_misalign_and_by_plain_loads(suites, tmp_path, name, compiler, config, opt):
     path = suites[suite(name, compiler, config, opt)]
-    cases = usermode.run(isa(name), path, [], tmp_path, 300)
+    cases = usermode.run(isa(name), path, [], tmp_path, SUITE_LIMIT_S)
     culprits = {culprit["pc"] for case in cases for culprit in case.interval.culprits}
     functions = {Elf(path).symbol_at(pc).partition("+")[0] for pc in culprits}
     assert culprits, "a suite that misaligns nothing did not try the arm that may"

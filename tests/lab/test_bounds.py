@@ -11,13 +11,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from helpers import SUITE_LIMIT_S, build_suites, suite
 
-from lab import build, programs, usermode
+from lab import build, usermode
 from lab.elf import Program as Elf
 from lab.isa import ISAS, Isa, isa
-from lab.paths import ROOT
+from lab.programs import Program
 
-LIMIT_S = 300.0
 CALLS_LEAST = 100_000
 
 
@@ -35,21 +35,10 @@ BUILDS = [
 ]
 
 
-def program(name: str, compiler: str, variant: str) -> programs.Program:
-    """The suite over one build of the routines."""
-    sources = (ROOT / "tests/user/bytes_check.c", ROOT / "tests/shared/bytes_check.c")
-    suite = tuple(programs.Unit(source, config=variant) for source in sources)
-    routines = programs.byte_routines(isa(name), variant, "O2")
-    units = (*programs.harness(), *suite, *routines)
-    return programs.Program(f"bounds-{variant}", name, compiler, units)
-
-
 @pytest.fixture(scope="module")
-def built() -> dict[tuple, Path]:
+def suites() -> dict[Program, Path]:
     """All of them, built at once."""
-    wanted = {tuple(p.values): program(*p.values) for p in BUILDS}
-    paths = programs.build_all("bounds", wanted.values())
-    return {key: paths[one] for key, one in wanted.items()}
+    return build_suites(suite(*p.values) for p in BUILDS)
 
 
 def option(path: Path, folder: Path) -> tuple[str, str]:
@@ -61,10 +50,10 @@ def option(path: Path, folder: Path) -> tuple[str, str]:
 
 @pytest.mark.parametrize("name,compiler,variant", BUILDS)
 def test_nothing_beside_is_touched(
-    built, tmp_path: Path, name: str, compiler: str, variant: str
+    suites, tmp_path: Path, name: str, compiler: str, variant: str
 ) -> None:
-    path = built[name, compiler, variant]
-    usermode.execute(isa(name), path, [], option(path, tmp_path), LIMIT_S)
+    path = suites[suite(name, compiler, variant)]
+    usermode.execute(isa(name), path, [], option(path, tmp_path), SUITE_LIMIT_S)
     *found, watched = (tmp_path / "found").read_text().splitlines()
     assert found == []
     assert int(watched.removeprefix("watched ")) > CALLS_LEAST
@@ -111,7 +100,7 @@ def test_what_is_touched_beside_is_found(tmp_path: Path) -> None:
     source.write_text(READS_TOO_MUCH)
     flags = ["-O1", "-w", "-no-pie", "-static"]
     subprocess.run(["gcc", *flags, "-o", path, source], check=True)
-    usermode.execute(isa("x86_64"), path, [], option(path, tmp_path), LIMIT_S)
+    usermode.execute(isa("x86_64"), path, [], option(path, tmp_path), SUITE_LIMIT_S)
     found = (tmp_path / "found").read_text()
     assert re.sub(r"\+0x\w+", "", found).splitlines() == [
         "read 4 4 work",
