@@ -3,13 +3,14 @@
  * The Internet checksum for SPARC V8: doublewords, added with carry.
  *
  * A row of units, one for each doubleword of a block, is entered where there are as
- * many left of it as there are to add, or beyond whole blocks; so one row serves all
- * lengths. The carry lives in its flag all along a row, and is added at its end, as
- * only the flags can tell whether another block follows.
+ * many left of it as there are beyond whole blocks; so one row serves all lengths. The
+ * carry lives in its flag all along a row, and is added at its end, as only the flags
+ * can tell whether another block follows.
  *
- * What lies before the first and behind the last doubleword: a branch for each bit of
- * its length, where space counts; where it does not, a jump to straight code for each
- * of the eight places to begin and to end, in the order of the bytes.
+ * What lies before the first and behind the last doubleword is added first, a branch
+ * for each bit of its length, where space counts. Where it does not, there is straight
+ * code for each of the eight places to begin and to end, in the order of the bytes, and
+ * one jump to it: a head before the row and a tail behind it.
  */
 #include "bytes/select.h"
 
@@ -100,46 +101,31 @@
         ba      .Lends
          mov    0, %g3
 #else
-/* There are two kinds of rows: short ones, for as long as this many bytes beside what
- * lies before them, and a long one whose end, which asks for another block, costs four
- * instructions more. */
-#define SHORT 256
 #define BLOCK 512
 
-/* Binary logarithms of how much code there is for each place to begin and to end. */
+/* Binary logarithms of how much code there is for a head and for a tail. */
 #define HEAD_BITS 5
 #define TAIL_BITS 6
-#define TAILS     (8 << TAIL_BITS)
 
-/* Where in the code things lie, from .Lheads, which is behind the tails of odd starts.
- * To enter is to jump to where there is nothing left of a row, and back from there. */
-#define ROW_ODD    (8 << HEAD_BITS)
-#define ENTER_ODD  (ROW_ODD + SHORT / 8 * 12)
-#define ROW_EVEN   (ENTER_ODD + 8)
-#define ENTER_EVEN (ROW_EVEN + SHORT / 8 * 12)
-#define TAILS_EVEN (ENTER_EVEN + 16)
-#define JUMP       (TAILS_EVEN + TAILS)
-#define ROW_LONG   (JUMP + 8)
-#define ENTER_LONG (ROW_LONG + BLOCK / 8 * 12 - 4)
-
-/* %o0 bytes, %o1 length and then for whole blocks, %o4 the end and then that of the
- * doublewords of a row, %o5 where to enter it, %g1 sum. A row goes on to the tails: %g2
- * ahead of %g3, .Lheads, when the start is odd; else of %g4, .Ljump.
+/* %o0 bytes, %o1 length, %o4 the end and then that of the doublewords of a row, %o5
+ * where to enter it, %g1 sum. There are two rows: for an odd start one that goes on to
+ * %g3 + %g2, for an even one and for whole blocks one that goes on to %g4 + %g2. Tails
+ * lie backwards from .Lheads and from .Ljump, which are what %g3 and %g4 then hold.
  *
- * Unless entered from %o0 on a doubleword, a row first adds %o3, the last of what lies
- * before. That is what a unit ends with, and what the last unit of a short row does in
- * the delay slot of its jump to the tails. */
+ * A row first adds %o3, the last of its head: so ends a unit. The last one does it in
+ * the delay slot of the jump. Who has no head, enters behind that; with nothing to add
+ * at all, that is in this slot, and %o3 has to be 0. */
         andcc   %o0, 7, %g1
         bne     .Lany
          add    %o0, %o1, %o4
-        andcc   %o1, 7 - SHORT, %g0     ! all but doublewords of a short row: no carry
+        andcc   %o1, 7 - BLOCK, %g0     ! all but doublewords of one block: no carry
         bne     .Laligned
-         srl    %o1, 1, %o3             ! 0 if nothing else will be in it
+         srl    %o1, 1, %o3
         add     %o1, %o3, %o2           ! a unit is 3/2 as long as what it adds
-        sethi   %hi(.Lend_short), %g4
+        sethi   %hi(.Lend_even + 4), %g4
         sub     %g4, %o2, %g4
-        jmpl    %g4 + %lo(.Lend_short), %g4
-         mov    8, %g2                  ! and back, as there is no tail
+        jmpl    %g4 + %lo(.Lend_even + 4), %g4
+         mov    8, %g2                  ! and back here, as there is no tail
         addx    %g1, 0, %g1
 .Lhalve:
         halves  %g1, %o2
@@ -147,39 +133,59 @@
          addx   %g1, 0, %o0
 
 .Laligned:
-        cmp     %o1, SHORT + 8
+        cmp     %o1, BLOCK + 8
         bcs     .Lany
          and    %o1, BLOCK - 8, %o5
-        or      %o4, -8, %g2
-        sll     %g2, TAIL_BITS, %g2
-        sethi   %hi(.Ljump), %g4
-        or      %g4, %lo(.Ljump), %g4
+        or      %o4, -8, %g3
+        sll     %g3, TAIL_BITS, %g3
+        add     %g3, .Ljump - .Lwhole, %g3
         srl     %o5, 1, %o3
         add     %o5, %o3, %o3
-        enter   .Lend, %o3, %g3
+        sethi   %hi(.Lend_even + 4), %g4
+        sub     %g4, %o3, %g4
+        mov     8, %g2
+.Lwhole:
+        jmpl    %g4 + %lo(.Lend_even + 4), %g4
          add    %o0, %o5, %o4
+        addx    %g1, 0, %g1             ! brings no carry: only one that was there could
+        subcc   %o1, BLOCK, %o1
+        bcc,a   .Lblock                 ! and the carry is clear
+         add    %o4, BLOCK, %o4
+        jmp     %g4 + %g3
+         addcc  %g0, 0, %g0             ! clears the carry
 
-.Lany:  or      %o4, -8, %g2            ! tails lie backwards from what they lie at
+.Lany:  or      %o4, -8, %g2
         sll     %g2, TAIL_BITS, %g2
         andn    %o4, 7, %o4
-        sub     %o4, %o0, %o3
+        sub     %o4, %o0, %o3           ! with the head
         sll     %g1, HEAD_BITS, %o2
-        addcc   %o3, -(SHORT + 8), %g0
-        bcc     .Lshort                 ! and the carry is clear
+        addcc   %o3, -(BLOCK + 8), %g0
+        bcc     .Lwithin                ! and the carry is clear
          srl    %o3, 1, %o5
         bneg    .Lfew                   ! all of it in one doubleword
-         and    %o3, BLOCK - 1, %o5
-        sub     %o3, %o5, %o1
-        sub     %o4, %o1, %o4
+         and    %o3, BLOCK - 1, %o3
+        mov     %o4, %o1
+        add     %o0, %o3, %o4
         sethi   %hi(.Lheads), %g3
         or      %g3, %lo(.Lheads), %g3
-        sub     %g3, %o5, %o3
-        srl     %o5, 1, %o5
+        add     %g3, %o2, %o2
+        sub     %g3, %o3, %o5
+        srl     %o3, 1, %o3
+        sub     %o5, %o3, %o5
         andcc   %o0, 1, %g0             ! clears the carry
-        be      .Ljump
-         add    %o3, ENTER_LONG - ENTER_EVEN, %o3
-        ba      .Ljump
-         add    %o3, ENTER_EVEN - ENTER_ODD, %o3
+        be      .Lwhole_any
+         add    %g2, .Ljump - .Lwhole_any, %g3
+        add     %g2, .Lheads - .Lwhole_any, %g3
+        add     %o5, .Lend_even - .Lend_odd, %o5
+.Lwhole_any:
+        jmpl    %o2, %g4
+         mov    8, %g2
+        addx    %g1, 0, %g1
+        cmp     %o1, %o4                ! clears the carry
+        bne,a   .Lblock
+         add    %o4, BLOCK, %o4
+        jmp     %g4 + %g3
+         nop
 
 /* The last up to 7 bytes, and what then is the sum of all. */
         .macro  tail    odd, bytes
@@ -221,33 +227,25 @@
         .endr
         .endm
 
-        .macro  units   bytes, last
-        at = -(\bytes)
-        .rept   (\bytes - \last) / 8
+        .macro  units   first, last
+        at = -(\first)
+        .rept   (\first - \last) / 8
         ldd     [%o4 + at], %o2
         addxcc  %g1, %o2, %g1
         addxcc  %g1, %o3, %g1
         at = at + 8
         .endr
-        .endm
-
-/* All of a short row but what is in the delay slot at its end. */
-        .macro  short   then
-        addxcc  %g1, %o3, %g1
-        units   SHORT, 8
-        ldd     [%o4 - 8], %o2
+        ldd     [%o4 + at], %o2
         addxcc  %g1, %o2, %g1
-        jmp     \then + %g2
         .endm
 
-/* Ends what a place begins with; what lies before the first doubleword is still
- * counted in %o5, so the row is entered as much later. */
+/* Ends a head, whose length is still counted in %o5. */
         .macro  row     place
         before = (8 - (\place)) & 7
         .if     (\place) & 1
-        jmp     %o5 + (ENTER_ODD + before + before / 2)
+        jmp     %o5 + (.Lend_odd - .Lheads + before + before / 2)
         .else
-        jmp     %o5 + (ENTER_EVEN + before + before / 2)
+        jmp     %o5 + (.Lend_even - .Lheads + before + before / 2)
         .endif
         .endm
 
@@ -256,8 +254,7 @@
         .endm
 
         tails   1
-        .org    .Ltails_1 + TAILS
-
+        .org    .Ltails_1 + (8 << TAIL_BITS)
 .Lheads:
         row     0                       ! %g1 is 0
          mov    0, %o3
@@ -292,40 +289,29 @@
         row     7
          ldub   [%o0], %o3
 
-        .org    .Lheads + ROW_ODD
-        short   %g3
+        addxcc  %g1, %o3, %g1
+        units   BLOCK, 8
+.Lend_odd:
+        jmp     %g3 + %g2
          addxcc %g1, %o3, %g1
 
-        .org    .Lheads + ROW_EVEN
-        short   %g4
-.Lend_short:
+        addxcc  %g1, %o3, %g1
+.Lblock:
+        units   BLOCK, 8
+.Lend_even:
+        jmp     %g4 + %g2
          addxcc %g1, %o3, %g1
-        jmp     %g4 + %g2               ! for who enters at the label
+        jmp     %g4 + %g2               ! for who enters just above
          nop
 
-        .org    .Lheads + TAILS_EVEN
         tails   0
-
-        .org    .Lheads + JUMP - 12
-.Lshort:
+        .org    .Ltails_0 + (8 << TAIL_BITS) - 12
+.Lwithin:
         sethi   %hi(.Lheads), %g3
         or      %g3, %lo(.Lheads), %g3
         sub     %g3, %o3, %o3
 .Ljump: jmpl    %g3 + %o2, %g4
          sub    %o3, %o5, %o5
-
-        .org    .Lheads + ROW_LONG
-.Lblock:
-        units   BLOCK, 0
-.Lend:  addx    %g1, 0, %g1             ! brings no carry: only one that was there could
-        subcc   %o1, BLOCK, %o1
-        bcc,a   .Lblock                 ! and the carry is clear
-         add    %o4, BLOCK, %o4
-        andcc   %o0, 1, %g0             ! clears the carry
-        bne,a   1f
-         mov    %g3, %g4
-1:      jmp     %g4 + %g2
-         nop
 #endif
 
 .Lfew:  subcc   %o1, 2, %o1             ! at most 7 bytes, at any address
