@@ -14,6 +14,8 @@ OBJDUMP = "llvm-objdump-19"
 
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$")
 _RELOCATION = re.compile(r"^\s*([0-9a-f]+):\s+R_\S+\s+(\S+)")
+# A call, on any of the instruction sets; what RISC-V loads before it has the symbol.
+_CALL = re.compile(r"blx?|bl\.w|blr|callq?|jalr?|bal|jirl")
 # By what compilers call when they are told to copy.
 _COPY = re.compile(r"(__aeabi_)?mem(cpy|move)")
 
@@ -74,9 +76,19 @@ def _relocate(found: dict[int, Instruction], address: int, symbol: str) -> None:
         found[places[-1]] = Instruction(last.mnemonic, last.operands, symbol)
 
 
-def calls_to_copy(code: list[Instruction]) -> int:
-    """How many instructions go to a C library's copy, by call or by jump."""
-    return sum(1 for instruction in code if _COPY.match(instruction.symbol))
+def calls(code: list[Instruction]) -> int:
+    """How many calls of anything there are, and jumps to a C library's copy."""
+    count, has_symbol = 0, False
+    for instruction in code:
+        is_call = _CALL.fullmatch(instruction.mnemonic) and not has_symbol
+        has_symbol = _COPY.match(instruction.symbol) is not None
+        count += bool(is_call or has_symbol)
+    return count
+
+
+def listing(code: list[Instruction]) -> str:
+    """As text, a line for each."""
+    return "".join(f"    {i.mnemonic:8} {i.operands} {i.symbol}".rstrip() + "\n" for i in code)
 
 
 def accesses(machine: str, code: list[Instruction]) -> Access:

@@ -30,8 +30,10 @@ GROUP = "ether"
 FOLDER = ROOT / "bench/ether"
 HALFWORDS, BYTES, CALL = "halfwords", "bytes-interleaved", "call"
 MOVES = ("address", "type")
+NAMES = tuple(target.name for target in ISAS)
 # Where headers are written and read; memcpy is what the variant `call` adds to them.
 LINK = ("pl_ethernet_output", "pl_interface_input", "memcpy")
+LISTING = "ether-copy.disassembly"
 LINK_METRIC = "link_instructions_per_packet"
 # NetBSD on XScale, 2002, in the columns of the table of packets.
 THEN = [
@@ -72,7 +74,7 @@ class EtherCopy(Experiment):
     )
 
     def boards(self) -> tuple[str, ...]:
-        return (*(target.name for target in ISAS), firmware.BOARD)
+        return (*NAMES, firmware.BOARD)
 
     def measure(self, run: Run) -> list[Record]:
         chosen = [
@@ -89,6 +91,7 @@ class EtherCopy(Experiment):
         for program, one in wanted.items():
             run.step(f"{one.isa} {one.compiler} -{one.opt}", 0.5 / len(wanted))
             found += emitted(one, program) + executed(one, paths[program])
+        (run.out / LISTING).write_text("".join(map(listing, wanted, chosen)))
         if run.wants(firmware.BOARD):
             found += on_board(run)
         return found
@@ -171,13 +174,24 @@ def emitted(one: Build, program: Program) -> list[Record]:
             access = disassembly.accesses(one.isa, code)
             values = {
                 "emitted_instructions": len(code),
-                "calls": disassembly.calls_to_copy(code),
+                "calls": disassembly.calls(code),
                 "loads": access.loads,
                 "stores": access.stores,
                 "loads_and_stores": access.loads + access.stores,
             }
             made += [_record(one, name, move, metric, v) for metric, v in values.items()]
     return made
+
+
+def listing(program: Program, one: Build) -> str:
+    """Every function of a build, disassembled."""
+    text = ""
+    for variant in VARIANTS.values():
+        path = programs.object_path(program, GROUP, move_unit(one, variant))
+        for move in MOVES:
+            code = disassembly.function(path, f"{move}_by_{variant.name}")
+            text += f"{one.isa} {move} {variant.name} {one.case()}\n{disassembly.listing(code)}\n"
+    return text
 
 
 def executed(one: Build, path: Path) -> list[Record]:

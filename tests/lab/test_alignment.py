@@ -352,10 +352,29 @@ def test_a_call_is_seen_where_there_is_one():
     for name, variant in ether_copy.VARIANTS.items():
         unit = ether_copy.move_unit(one, variant)
         path = programs.object_path(program, "ether-check", unit)
-        calls[name] = disassembly.calls_to_copy(
+        calls[name] = disassembly.calls(
             disassembly.function(path, f"address_by_{variant.name}")
         )
     assert calls == {"halfwords": 0, "bytes-interleaved": 0, "call": 1}
+
+
+@pytest.mark.parametrize(
+    "name,compiler",
+    [(name, compiler) for name in ether_copy.NAMES for compiler in isa(name).compilers],
+)
+def test_a_call_of_anything_is_seen(tmp_path: Path, name: str, compiler: str):
+    source, out = tmp_path / "calls.c", tmp_path / "calls.o"
+    source.write_text(
+        "int other(int); void take(int);\n"
+        "__attribute__((noinline)) static int own(int a) { take(a); return a + 1; }\n"
+        "int none(int a) { return a + 1; }\n"
+        "int one(int a) { return other(a) + 1; }\n"
+        "int two(int a) { return own(a) + own(a + 2); }\n"
+    )
+    command, flags = programs.compile_flags(Program("", name, compiler, ()), Unit(source))
+    subprocess.run([*command, *flags, "-w", "-c", source, "-o", out], check=True)
+    found = [disassembly.calls(disassembly.function(out, f)) for f in ("none", "one", "two")]
+    assert found == [0, 1, 2]
 
 
 def quick(name: str, isas: tuple[str, ...], folder: Path) -> list[Record]:
@@ -382,6 +401,10 @@ def test_ether_copy_as_a_user_runs_it(tmp_path: Path):
     assert value(records, "armv7a", "call", case, "calls") == 1
     called = value(records, "armv7a", "call", case, "instructions")
     assert called > 3 * value(records, "armv7a", "halfwords", case, "instructions")
+    code = (tmp_path / ether_copy.LISTING).read_text().split("\n\n")
+    wanted = "armv7a address halfwords opt=O2 compiler=gcc\n"
+    (shown,) = (part for part in code if part.startswith(wanted))
+    assert shown.count("ldrh") == shown.count("strh") == 3 and shown.count("\n") == 7
     opts = {r.case for r in records if r.board == "loongarch64" and r.metric == "calls"}
     assert len(opts) == 2 * 5, "two moves at five optimisations"
 

@@ -76,6 +76,8 @@ def test_a_goal_s_pattern_is_judged_on_the_worst_case():
     assert met.is_met and met.case == "length=1460 offset=1 opt=O2 compiler=gcc"
     missed = goals.verdict(GOAL, summed([0.37, 0.35]))
     assert not missed.is_met and "offset=0" in missed.case
+    both = summed([0.35, 0.35]) + summed([0.36, 0.35], variant="c")
+    assert goals.verdict(GOAL | {"variant": "*"}, both).case.startswith("c length=1460 offset=0 ")
     least = {name: value for name, value in GOAL.items() if name != "at_most"} | {"at_least": 0.36}
     assert goals.verdict(least, summed([0.37, 0.35])).case.count("offset=1") == 1
     assert not goals.verdict(least, summed([0.37, 0.35])).is_met
