@@ -410,17 +410,18 @@ def test_ether_copy_as_a_user_runs_it(tmp_path: Path):
 
 
 def test_strict_align_as_a_user_runs_it(tmp_path: Path):
-    records = quick("strict-align", ("rv64",), tmp_path)
-    case = "assign opt=O2 compiler=gcc"
-    assert value(records, "rv64", "unaligned", case, "instructions") == 3
-    assert value(records, "rv64", "strict", case, "loads") == 8
-    case = "transfer landing=offset data=1 opt=O2 compiler=gcc"
+    board = "loongarch64"  # of which there is one compiler, so half as much to build
+    records = quick("strict-align", (board,), tmp_path)
+    case = "assign opt=O2 compiler=clang"
+    assert value(records, board, "unaligned", case, "instructions") == 3
+    assert value(records, board, "strict", case, "loads") == 8
+    case = "transfer landing=offset data=1 opt=O2 compiler=clang"
     per_byte = {
-        v.name: value(records, "rv64", v.name, case, "instructions_per_byte")
+        v.name: value(records, board, v.name, case, "instructions_per_byte")
         for v in strict_align.VARIANTS
     }
     assert per_byte["generic-unaligned"] < 0.9 * per_byte["strict"]
     assert per_byte["strict"] < per_byte["generic-strict"] < 1.01 * per_byte["strict"]
-    case = "copy length=1460 apart=0 opt=O2 compiler=gcc"
-    direct = value(records, "rv64", "strict", case, "instructions")
-    assert direct < value(records, "rv64", "generic-strict", case, "instructions") <= direct + 4
+    case = "copy length=1460 apart=0 opt=O2 compiler=clang"
+    direct = value(records, board, "strict", case, "instructions")
+    assert direct < value(records, board, "generic-strict", case, "instructions") <= direct + 4
