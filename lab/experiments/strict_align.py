@@ -10,7 +10,7 @@ where it can be.
 """
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +72,7 @@ class StrictAlign(Experiment):
     question = (
         "What it costs never to load or store a misaligned word: for an assignment, a hash "
         "and the whole stack, built strict, unaligned, and generic, which chooses its copy "
-        "at start; and what the choice costs. All at -O2."
+        "at start; and what the choice costs. At -O2, and code at -Os too."
     )
 
     def boards(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class StrictAlign(Experiment):
 def programs_of(one: Build) -> list[Program]:
     """All programs of a build: two of each configuration, and of each landing."""
     configs = dict.fromkeys(variant.config for variant in VARIANTS)
-    loads = [loads_program(one, config) for config in configs]
+    loads = [loads_program(each, config) for each in (one, small(one)) for config in configs]
     landings = [(config, landing) for config in configs for landing in LANDINGS]
     return loads + [transfer_program(one, config, landing) for config, landing in landings]
 
@@ -192,12 +192,17 @@ def config_of(config: str, landing: str) -> str:
     return ("strict" if config == STRICT.config else config) + added if added else config
 
 
+def small(one: Build) -> Build:
+    """The same for size."""
+    return replace(one, opt=bytes.SIZE_OPT)
+
+
 def loads_program(one: Build, config: str) -> Program:
     """What bench/strict/loads.c has."""
     routines = programs.byte_routines(one.target, config, one.opt)
     driver = _drivers(config, "measure.c", "choose.c")
     units = (*programs.harness(), *driver, loads_unit(one, config), *routines)
-    return Program(f"loads-{config}", one.isa, one.compiler, units)
+    return Program(f"loads-{config}-{one.opt}", one.isa, one.compiler, units)
 
 
 def loads_unit(one: Build, config: str) -> Unit:
@@ -342,7 +347,8 @@ def _functions(program: Program, units: set[Unit]) -> set[str]:
 
 
 def measure_text(one: Build) -> list[Record]:
-    """How much code each build of the library is, and what of it moves no bytes."""
+    """How much code each build of the library is, and what of it moves no bytes; and all
+    that moves them, built for size."""
     made = []
     for variant in (STRICT, UNALIGNED, GENERIC_STRICT):
         program = transfer_program(one, variant.config, "offset")
@@ -354,6 +360,11 @@ def measure_text(one: Build) -> list[Record]:
         name = variant.config if variant is GENERIC_STRICT else variant.name
         for case, size in (("library", sum(sizes.values())), ("rest", sum(rest))):
             made.append(_record(one, name, f"{case} {one.case()}", "text_bytes", size, "B"))
+        least = small(one)
+        program = loads_program(least, variant.config)
+        routines = programs.byte_routines(one.target, variant.config, least.opt)
+        size = sum(bytes.text_size(programs.object_path(program, GROUP, u)) for u in routines)
+        made.append(_record(least, name, f"bytes {least.case()}", "text_bytes", size, "B"))
     return made
 
 
@@ -423,20 +434,20 @@ def _text_table(found: Found) -> Table:
     rows = []
     for board in _isas(found):
         for compiler in _compilers(found, board):
-            for what in ("library", "rest"):
-                case = f"{what} opt={OPT} compiler={compiler}"
+            for what, opt in (("library", OPT), ("rest", OPT), ("bytes", bytes.SIZE_OPT)):
+                case = f"{what} opt={opt} compiler={compiler}"
                 sizes = [
                     _worst(found, board, name, "text_bytes", case) for name in (*BOTH, "generic")
                 ]
                 cells = [number(size, 0) for size in sizes]
                 ratios = [ratio(sizes[0], sizes[1], 3), ratio(sizes[2], sizes[0], 3)]
-                rows.append([board, compiler, what, *cells, *ratios])
+                rows.append([board, compiler, f"{what} -{opt}", *cells, *ratios])
     return Table(
         "Code, bytes",
         ["", "", "", *BOTH, "generic", "strict to unaligned", "generic to strict"],
         rows,
         "library: all of src/. rest: without src/bytes, of which unaligned and generic builds "
-        "have more. Linux for LoongArch, 2023: 1.016, strict to unaligned.",
+        "have more; bytes: src/bytes alone. Linux for LoongArch, 2023: 1.016, strict to unaligned.",
     )
 
 
