@@ -105,28 +105,33 @@ def _fetch(source: Source) -> None:
     (folder / "sources.list").write_text(SOURCES)
     update = ["apt-get", *apt_options(folder), "-qq", "update"]
     fetch = fetch_command(source, folder)
-    if not (shutil.which("apt-get") and all(_succeeds(command) for command in (update, fetch))):
+    trouble = _run(update) or _run(fetch)
+    if trouble:
         lines = (" ".join(command) for command in (update, fetch))
         raise MissingTool(
             f"could not fetch the sources of {source.package} (is there a network?); "
-            f"put {source.archive} into {PEERS}, or try:\ncd {PEERS} && {' && '.join(lines)}"
+            f"put {source.archive} into {PEERS}, or try:\ncd {PEERS} && {' && '.join(lines)}\n"
+            f"it said: {trouble}"
         )
     shutil.rmtree(folder / "lists")
 
 
-def _succeeds(command: list[str]) -> bool:
+def _run(command: list[str]) -> str:
+    """Runs a command of apt's; what went wrong, or an empty string."""
     try:
         done = subprocess.run(
             command,
             cwd=PEERS,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             timeout=FETCH_LIMIT_S,
         )
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return str(problem)
+    told = done.stdout.strip().splitlines() or [f"status {done.returncode}"]
+    return told[-1] if done.returncode else ""
 
 
 def _check(archive: Path, source: Source) -> None:

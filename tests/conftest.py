@@ -12,11 +12,12 @@ As root, everything runs in a network namespace of its own, which ends with it.
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from lab import build, network
+from lab import build, network, peers
 from lab.errors import LabError
 from lab.paths import BUILD, OUT
 
@@ -27,12 +28,14 @@ FAILED = OUT / "failed"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the namespace before anything opens a socket."""
-    if os.geteuid() == 0 and not config.option.collectonly:
-        try:
+    """Fetches what comes over the network, and then leaves it, before anything opens a socket."""
+    if config.option.collectonly:
+        return
+    with suppress(LabError):  # whoever needs it says so
+        peers.lwip()
+    if os.geteuid() == 0:
+        with suppress(LabError):  # a container without the right to: tests over TAP say so
             network.enter_namespace()
-        except LabError:
-            return  # a container without the right to: tests over TAP say so
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
