@@ -189,7 +189,7 @@ def _answer(found: Found, routine: tuple[str, str], name: str) -> str:
         return ""
     where = f"loses to -O0 with {', '.join(lost)}" if lost else "loses to -O0 nowhere"
     return (
-        f"{name} {where}: optimised, it takes {min(ratios):.2f} to {max(ratios):.2f} of -O0's "
+        f"{name} {where}: at -O1 to -O3 it takes {min(ratios):.2f} to {max(ratios):.2f} of -O0's "
         f"instructions ({len(ratios)} builds; eCos in 2000: {THEN['O2'] / THEN['O0']:.2f} of "
         "the time)."
     )
