@@ -111,7 +111,7 @@ class Page:
         self.tables = [table for table in experiment.tables(found) if table.rows]
         if verdicts:
             self.tables.append(goal_table(verdicts))
-        self.answers = experiment.answers(found)
+        self.answers = [*_judged(verdicts), *experiment.answers(found)]
 
     def show(self, terminal: Terminal) -> None:
         """Prints it."""
@@ -149,6 +149,16 @@ def header(found: list[Record], options: Options) -> Rows:
         values = sorted({record.tools[name] for record in found if record.tools.get(name)})
         rows += [[name, ", ".join(values)]] if values else []
     return rows
+
+
+def _judged(verdicts: list[goals.Verdict]) -> list[str]:
+    """How many goals were met, and which were not."""
+    judged = [v for v in verdicts if v.is_measurable]
+    missed = [v for v in judged if not v.is_met]
+    if not judged:
+        return []
+    which = "".join(f" Not met: {v.board}, {v.what}: {v.measured}." for v in missed)
+    return [f"{len(judged) - len(missed)} of {len(judged)} goals are met.{which}"]
 
 
 def goal_table(verdicts: list[goals.Verdict]) -> Table:
