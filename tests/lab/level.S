@@ -1,23 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * For AArch64's emulated virt machine with nothing else on it: alignment checking at
- * exception level LEVEL is on if there is CHECKING, or off; then what
- * pl_processor_misaligned() says is the status that the emulator ends with.
+ * For AArch64's emulated virt machine with nothing else on it: at exception level LEVEL
+ * alignment checking is on if there is CHECKING, or off, and addresses are translated,
+ * each to itself, unless there is UNTRANSLATED; then what pl_processor_misaligned()
+ * says is the status that the emulator ends with.
  */
-#define REGISTER(level) JOIN(SCTLR_EL, level)
-#define JOIN(a, b)      a##b
+#define REGISTER(name)      JOIN(name, LEVEL)
+#define JOIN(name, level)   JOINED(name, level)
+#define JOINED(name, level) name##_EL##level
+
+#define TRANSLATION (25 | 1 << 23 | 1 << 31) /* 39 bits, and what has to be set */
+#define MEMORY      0xff                /* normal memory, cached */
 
         .section .text.start, "ax"
         .global _start
 _start:
         ldr     x0, =stack
         mov     sp, x0
-        mrs     x0, REGISTER(LEVEL)
-        bic     x0, x0, #2
+        ldr     x0, =table
+        msr     REGISTER(TTBR0), x0
+        ldr     x0, =TRANSLATION
+        msr     REGISTER(TCR), x0
+        mov     x0, #MEMORY
+        msr     REGISTER(MAIR), x0
+        isb
+        mrs     x0, REGISTER(SCTLR)
+        bic     x0, x0, #3
 #ifdef CHECKING
         orr     x0, x0, #2
 #endif
-        msr     REGISTER(LEVEL), x0
+#ifndef UNTRANSLATED
+        orr     x0, x0, #1
+#endif
+        msr     REGISTER(SCTLR), x0
         isb
         bl      pl_processor_misaligned
         ldr     x1, =ending
@@ -31,5 +46,7 @@ _start:
         .skip   1024
 stack:
         .data
-        .balign 8
+        .balign 4096
+table:  .xword  0, 0x40000000 | 1 << 10 | 3 << 8 | 1 /* the second GiB, as it is */
+        .fill   510, 8, 0
 ending: .xword  0x20026, 0              // the application has ended, and how

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * An AArch64 processor's alignment checking: the A bit of the control register of the
- * exception level that runs (ARM DDI 0487, SCTLR_EL1 to SCTLR_EL3). Level 0 can read
- * neither the register nor the level. What is compiled for Linux is taken to run there,
- * under a kernel that leaves checking off; a board that has no kernel and is built by a
- * compiler for Linux passes what it knows.
+ * exception level that runs (ARM DDI 0487, SCTLR_EL1 to SCTLR_EL3); and its M bit, as
+ * memory that is not translated is of the kind that devices have, where a misaligned
+ * access traps. Level 0 can read neither the register nor the level. What is compiled
+ * for Linux is taken to run there, under a kernel that leaves checking off; a board that
+ * has no kernel and is built by a compiler for Linux passes what it knows.
  */
 #include "bytes/select.h"
 
@@ -20,7 +21,7 @@ enum plumb_misaligned pl_processor_misaligned(void) {
 #else
 #include <stdint.h>
 
-enum { CHECKED = 1 << 1 };
+enum { TRANSLATED = 1 << 0, CHECKED = 1 << 1 };
 
 static uint64_t read_control(void) {
     uint64_t level, control;
@@ -40,7 +41,10 @@ static uint64_t read_control(void) {
 }
 
 enum plumb_misaligned pl_processor_misaligned(void) {
-    return read_control() & CHECKED ? PLUMB_MISALIGNED_TRAPS : PLUMB_MISALIGNED_TAKEN;
+    uint64_t control = read_control();
+
+    return control & TRANSLATED && !(control & CHECKED) ? PLUMB_MISALIGNED_TAKEN
+                                                        : PLUMB_MISALIGNED_TRAPS;
 }
 
 #endif

@@ -4,7 +4,9 @@
  *
  * Before ARMv6, a misaligned load turns the word's bytes around and nothing tells of
  * it. ARMv6 has both behaviours, chosen by the control register's U bit, which ARMv7
- * reads as one. The registers are the privileged modes'; a user's program cannot ask.
+ * reads as one. Whatever these say, memory has to be translated: until then it is of
+ * the kind that devices have, where a misaligned access goes wrong. The registers are
+ * the privileged modes'; a user's program cannot ask, and a hypervisor has others.
  */
 #include "bytes/select.h"
 
@@ -17,9 +19,11 @@
 enum {
     MODE = 0x1f,
     MODE_USER = 0x10,
+    MODE_HYPERVISOR = 0x1a,
     ARCHITECTURE_SHIFT = 16, /* of the main identification */
     ARCHITECTURE_V6 = 7,     /* above: by features, ARMv7 and later */
-    CHECKED = 1 << 1,        /* of the control register: A */
+    TRANSLATED = 1 << 0,     /* of the control register: M */
+    CHECKED = 1 << 1,        /* A */
     UNALIGNED = 1 << 22,     /* U */
 };
 
@@ -27,12 +31,12 @@ enum plumb_misaligned pl_processor_misaligned(void) {
     uint32_t status, identification, control;
 
     __asm__ volatile("mrs %0, cpsr" : "=r"(status));
-    if ((status & MODE) == MODE_USER)
+    if ((status & MODE) == MODE_USER || (status & MODE) == MODE_HYPERVISOR)
         return PLUMB_MISALIGNED_UNKNOWN;
     __asm__ volatile("mrc p15, 0, %0, c0, c0, 0" : "=r"(identification));
     __asm__ volatile("mrc p15, 0, %0, c1, c0, 0" : "=r"(control));
     bool old = (identification >> ARCHITECTURE_SHIFT & 0xf) < ARCHITECTURE_V6;
-    if (old || (control & CHECKED) || !(control & UNALIGNED))
+    if (old || !(control & TRANSLATED) || (control & CHECKED) || !(control & UNALIGNED))
         return PLUMB_MISALIGNED_TRAPS;
     return PLUMB_MISALIGNED_TAKEN;
 }
