@@ -16,6 +16,10 @@
 
 #include <plumb_config.h>
 
+#ifdef __ASSEMBLER__
+#include "bytes/object.inc"
+#endif
+
 /* In C: a register and its carries, word by word, are more than the low registers of
  * Thumb-1 hold. */
 #if defined(__thumb__) && !defined(__thumb2__)
@@ -51,7 +55,8 @@
 #define PL_BYTES_AARCH64 1
 
 /* Their routines hold absolute addresses. */
-#elif defined(__sparc__) && !defined(__arch64__) && !defined(__PIC__)
+#elif defined(__sparc__) && !defined(__arch64__) && !defined(__PIC__) &&                           \
+    __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define PL_BYTES_SPARC 1
 
 /* Release 6 has neither maddu nor lwl; n32 and n64 pass other registers. */
@@ -73,7 +78,7 @@
  * register of the ARM's, or of AArch64's, a word of the LoongArch's; or not at all, so
  * that the board has to try. */
 #if defined(__ARMEL__) && __ARM_ARCH >= 6 && (!defined(__thumb__) || defined(__thumb2__))
-#if __ARM_ARCH_PROFILE == 'M'
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 #define PL_MISALIGNED_UNTOLD 1
 #else
 #define PL_MISALIGNED_ARM 1
@@ -106,7 +111,7 @@
 #if !defined(PL_BYTES_RISCV) && !defined(PL_BYTES_LOONGARCH)
 #define PL_UNALIGNED_IN_C 1
 #endif
-#if defined(__ARMEL__) || defined(__AARCH64EL__)
+#if defined(__ELF__) && (defined(__ARMEL__) || (defined(__AARCH64EL__) && defined(__LP64__)))
 #define PL_UNALIGNED_BLOCKS 1
 #endif
 #endif

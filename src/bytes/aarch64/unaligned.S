@@ -15,6 +15,9 @@
         .global \name
         .type   \name, %function
 \name:
+#ifdef __ARM_FEATURE_BTI_DEFAULT
+        hint    #34                     // BTI c
+#endif
         .if     \summing
         adds    x3, xzr, xzr            // clears the carry, which lives across the loop
         .endif

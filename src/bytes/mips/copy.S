@@ -174,5 +174,4 @@
 /* void pl_copy(void *to, const void *from, size_t length) */
         copy    pl_copy, 0, COPY_BLOCK
 
-        .section .note.GNU-stack, "", %progbits
 #endif

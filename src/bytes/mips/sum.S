@@ -94,5 +94,4 @@
          move   $a0, $zero
         .size   pl_sum, . - pl_sum
 
-        .section .note.GNU-stack, "", %progbits
 #endif

@@ -280,5 +280,4 @@
 /* void pl_copy(void *to, const void *from, size_t length) */
         copy    pl_copy, 0, %g1, COPY_ALIGNED, COPY_SKEWED
 
-        .section .note.GNU-stack, "", %progbits
 #endif

@@ -100,6 +100,7 @@
  * whole vector */
         function pl_sum_avx2
 .Lsum:
+        landing
         lea     rax, [rsi - LEAST_SUM]
         cmp     rax, PIECE - LEAST_SUM
         ja      .Lsum_other
@@ -163,6 +164,7 @@
  * Of the vectors that overlap others, whole ones are copied. */
         function pl_copy_sum_avx2
 .Lcopy_sum:
+        landing
         lea     rax, [rdx - LEAST_COPY]
         cmp     rax, PIECE - LEAST_COPY
         ja      .Lcopy_sum_other
@@ -240,5 +242,4 @@
         .fill   32, 1, 255
         .fill   32, 1, 0
 
-        .section .note.GNU-stack, "", @progbits
 #endif

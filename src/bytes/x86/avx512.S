@@ -67,6 +67,7 @@
  * rdi bytes, rsi length */
         function pl_sum_avx512
 .Lsum:
+        landing
         lea     rax, [rsi - LEAST]
         cmp     rax, PIECE - LEAST
         ja      .Lsum_other
@@ -127,6 +128,7 @@
  * vectors that overlap others, whole ones are copied. */
         function pl_copy_sum_avx512
 .Lcopy_sum:
+        landing
         lea     rax, [rdx - LEAST]
         cmp     rax, PIECE - LEAST
         ja      .Lcopy_sum_other
@@ -203,5 +205,4 @@
 .Lturn: .4byte  0x80008000
 .Lones: .4byte  0x00010001
 
-        .section .note.GNU-stack, "", @progbits
 #endif

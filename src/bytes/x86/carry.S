@@ -27,6 +27,7 @@
 
 /* uint32_t pl_sum_carry(const void *bytes, size_t length) */
         function pl_sum_carry
+        landing
         xor     eax, eax
         cmp     rsi, 8
         jb      .Lfew
@@ -60,7 +61,7 @@
         shl     esi, 2
         add     rdi, 124
         sub     r8, rsi                 # clears the carry
-        jmp     r8
+        jump_into r8
         .set    nth, 30
         .rept   31                      # of 4 bytes each, as no offset is 0
         adc     rax, [rdi + 8 * nth - 124]
@@ -92,5 +93,4 @@
         ret
         end     pl_sum_carry
 
-        .section .note.GNU-stack, "", @progbits
 #endif
