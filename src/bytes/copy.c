@@ -144,11 +144,15 @@ PL_INLINE void move_pairs(struct move *move, size_t length, bool summing) {
     const uint8_t *end = move->from + length;
 
     for (; move->from != end; move->from += 2, move->to += 2) {
-        uint8_t first = move->from[0], second = move->from[1];
-        move->to[0] = first;
-        move->to[1] = second;
-        if (summing)
+        uint32_t first = move->from[0], second = move->from[1];
+        move->to[0] = (uint8_t)first;
+        move->to[1] = (uint8_t)second;
+        /* Without this gcc makes one halfword of the two for the sum, and loads it again,
+         * by bytes on a strict target. */
+        if (summing) {
+            __asm__("" : "+r"(second));
             move->ends += PL_BYTE_AT_EVEN(first) + PL_BYTE_AT_ODD(second);
+        }
     }
     move->length -= length;
 }
@@ -164,7 +168,8 @@ PL_INLINE uint32_t copy(uint8_t *to, const uint8_t *from, size_t length, bool su
         move.ends = PL_BYTE_AT_ODD(*move.from++);
         move.length--;
     }
-    if (move.length >= 4 * PL_WIDE) {
+    /* Two words are left behind a head, whatever it takes. */
+    if (move.length >= 3 * PL_WIDE - 2) {
         move_pairs(&move, -(uintptr_t)move.to & (PL_WIDE - 2), summing);
         const unsigned skew = (uintptr_t)move.from & (PL_WIDE - 1);
         if (skew == 0)
