@@ -112,7 +112,7 @@ class Copy(Experiment):
         figures = []
         for board in found.boards():
             series = {
-                " ".join(routine): [worst_of(found, board, routine, [pair]) for pair in shown_pairs]
+                " ".join(routine): [worst_of(found, board, routine, [pair]) for pair in DRAWN]
                 for routine in _routines(found, board)
             }
             groups = [f"{to},{start}" for to, start in DRAWN]

@@ -38,7 +38,7 @@ typedef uint16_t __attribute__((may_alias)) pl_halfword;
 
 /* Where the routines are chosen at run time, calls go through a table. */
 #ifdef PL_BYTES_DISPATCHED
-#define PL_BYTES_CALL inline
+#define PL_BYTES_CALL static inline
 #else
 #define PL_BYTES_CALL
 #endif
@@ -54,15 +54,15 @@ PL_BYTES_CALL uint32_t pl_copy_sum(void *to, const void *from, size_t length);
 
 #ifdef PL_BYTES_DISPATCHED
 
-inline uint32_t pl_sum(const void *bytes, size_t length) {
+static inline uint32_t pl_sum(const void *bytes, size_t length) {
     return PL_BYTES_ROUTINE(sum)(bytes, length);
 }
 
-inline void pl_copy(void *to, const void *from, size_t length) {
+static inline void pl_copy(void *to, const void *from, size_t length) {
     PL_BYTES_ROUTINE(copy)(to, from, length);
 }
 
-inline uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
+static inline uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
     return PL_BYTES_ROUTINE(copy_sum)(to, from, length);
 }
 

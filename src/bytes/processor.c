@@ -10,7 +10,6 @@
 #ifdef PL_BYTES_DISPATCHED
 
 const char *plumb_processor_routines(void) {
-    pl_bytes_choose();
     return pl_bytes_chosen()->name;
 }
 

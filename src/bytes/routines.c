@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #include "bytes/routines.h"
 
-#include "bytes/bytes.h"
-
 #ifdef PL_BYTES_DISPATCHED
-
-/* For calls that the compiler does not make through the table by itself. */
-extern inline uint32_t pl_sum(const void *bytes, size_t length);
-extern inline void pl_copy(void *to, const void *from, size_t length);
-extern inline uint32_t pl_copy_sum(void *to, const void *from, size_t length);
 
 #if __GCC_ATOMIC_POINTER_LOCK_FREE == 2
 #define STORE(to, value) __atomic_store_n(&(to), value, __ATOMIC_RELAXED)
@@ -61,9 +54,8 @@ bool pl_bytes_force(const char *name) {
 }
 
 const struct pl_bytes_arm *pl_bytes_chosen(void) {
-    const struct pl_bytes_arm *arm = LOAD(chosen);
-
-    return arm ? arm : &pl_bytes_arms[pl_bytes_arm_count - 1];
+    pl_bytes_choose();
+    return LOAD(chosen);
 }
 
 #endif

@@ -55,7 +55,7 @@ void pl_bytes_choose(void);
  * this processor cannot run it. */
 bool pl_bytes_force(const char *name);
 
-/* The arm in use. */
+/* The arm in use, chosen now if none was. */
 const struct pl_bytes_arm *pl_bytes_chosen(void);
 
 #else
