@@ -334,5 +334,4 @@
          add    %g1, %o2, %g1
         .size   pl_sum, . - pl_sum
 
-        .section .note.GNU-stack, "", %progbits
 #endif
