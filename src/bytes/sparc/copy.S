@@ -7,7 +7,8 @@
  * loads and stores are doublewords. When they come to a word together, the source is
  * brought to a doubleword and loads are that wide. Otherwise the destination is, and
  * each doubleword stored is joined from three words of the source, of which two were
- * loaded with it. Up to 15 bytes go one by one: those before and those behind.
+ * loaded with it; a word or two joined singly come behind. One by one go up to 15 bytes
+ * in all, and of 16 or more those before and behind, never more than 14.
  *
  * Each of these is a row of units, entered where there are as many left of it as there
  * are to be done; a row of doublewords is one block, and repeated as the whole. The
@@ -57,11 +58,12 @@
         .endm
 
 /* Joins the words there with one loaded before them: in a row whose loads begin with
- * the word that the first joined one ends in (1), or the one it begins in (0). */
+ * the word that the first joined one ends in (1), or the one it begins in (0). The
+ * latter is the word at %o1. */
         .macro  joined  summing, right, ends, at
         .if     \ends
         sll     %o5, %g4, %g2
-        ldd     [%o1 + (\at) + 8], %o4
+        ldd     [%o1 + (\at) + 4], %o4
         srl     %o4, \right, %o3
         or      %g2, %o3, %g2
         sll     %o4, %g4, %g3
@@ -82,7 +84,7 @@
         .macro  joins   summing, right, ends, size
         and     %o2, \size - 8, %o3
         .if     \ends
-        ld      [%o1 + 4], %o5
+        ld      [%o1], %o5
         .else
         ldd     [%o1], %o4
         .endif
@@ -119,10 +121,12 @@
         andcc   %o3, 3, %g0
         be,a    .Lnear\@
          sub    %g0, %o1, %g4
-        sub     %g4, 3, %g4             ! at least 3, so that nothing before the source
+        add     %o1, %g4, %o4
+        and     %o4, 3, %o4             ! what of a word then lies before the source; at
+        sub     %g4, %o4, %g4           ! least so many, so that nothing before the source
         and     %g4, 7, %g4             ! is loaded with the first word to join
         ba      .Lbefore\@
-         add    %g4, 3, %g4
+         add    %g4, %o4, %g4
 .Lnear\@:
         andcc   %g4, 7, %g4
         be      .Lwhole\@
@@ -148,9 +152,8 @@
          and    %o2, \aligned - 8, %g2
         andcc   %o3, 3, %g0
         bne     .Lskewed\@
-         and    %o1, 7, %o4
+         and    %o2, \skewed - 8, %g2
 
-        and     %o2, \skewed - 8, %g2
         srl     %g2, 1, %o3
         add     %o3, %g2, %o3
         .if     \summing
@@ -174,29 +177,44 @@
          and    %o2, 7, %o2
 
 .Lskewed\@:
-        cmp     %o2, 16
-        bcs     .Lbehind\@
-         sll    %o4, 3, %g4
         .if     \summing
         st      %o7, [%sp + 72]
         .endif
+        sll     %o4, 3, %g4
         sub     %o1, %o4, %o1
-        sub     %o2, 7, %o2             ! nothing behind the source is loaded either
-        andcc   %o4, 4, %g0
+        add     %o2, %o4, %o2
+        sub     %o2, 8, %o2             ! nothing behind the source is loaded either;
+        andcc   %o1, 4, %g0             ! of 16 there is 1 left, and a word to join
         be      .Lbegins\@
          sub    %g0, %g4, \right
         joins   \summing, \right, 1, \skewed
-        ba      .Ljoined\@
-         srl    %g4, 3, %o4
+        ba      .Lword\@
+         and    %o2, 7, %o2
 .Lbegins\@:
         joins   \summing, \right, 0, \skewed
-        srl     %g4, 3, %o4
-.Ljoined\@:
+        mov     %o4, %o5
+        and     %o2, 7, %o2
+.Lword\@:
+        ld      [%o1 + 4], %o4
+        sll     %o5, %g4, %g2
+        srl     %o4, \right, %g3
+        or      %g2, %g3, %g2
+        .if     \summing
+        addcc   %g1, %g2, %g1
+        addx    %g1, 0, %g1
+        .endif
+        st      %g2, [%o0]
+        add     %o0, 4, %o0
+        add     %o1, 4, %o1
+        subcc   %o2, 4, %o2
+        bcc     .Lword\@
+         mov    %o4, %o5
         .if     \summing
         ld      [%sp + 72], %o7
         .endif
-        and     %o2, 7, %o2
-        add     %o2, 7, %o2
+        srl     %g4, 3, %o4
+        sub     %o2, %o4, %o2
+        add     %o2, 8, %o2
         ba      .Lbehind\@
          add    %o1, %o4, %o1
 
