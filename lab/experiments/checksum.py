@@ -294,7 +294,7 @@ def wall_table(found: Found, what: str, metric: str, prefix: str) -> Table:
         if cells:
             rows.append([_label(routine), *cells])
     to = "lwIP's algorithm 3" if metric == "ratio_to_lwip_3" else "the C library's memcpy"
-    note = "One processor; batches of the two in turn, the median of their ratios."
+    note = "One processor; batches of the two in turn, the median of the ratios of the fastest tenth."
     if what == "copy":
         note += " Plumb's assembly copies by the C library's memcpy itself."
     return Table(
