@@ -89,17 +89,14 @@ class Bench:
         emulator = "qemu-system-arm" if self.kind.is_emulated else "qemu-x86_64"
         version = tools.first_version(tools.output_of([emulator, "--version"]))
         manner = "16 ns an instruction" if self.kind.is_emulated else "for the counts only"
-        described = {
+        return {
             "emulator": f"{emulator} {version}, {manner}",
             "compiler": compiler,
             "flags": flags,
             "client": tools.output_of(["iperf", "-v"]).partition(" (")[0].replace(" version", ""),
-            "commit": tools.git("rev-parse", "--short=12", "HEAD"),
+            "commit": tools.commit(),
             "network": "tap" if self.uses_tap else "user",
         }
-        if tools.git("status", "--porcelain", "-uno"):
-            described["commit"] += "+changes"
-        return described
 
     # ---- measuring ----
 

@@ -132,6 +132,17 @@ def git(*words: str) -> str:
     return output_of(["git", *here, *words]).strip()
 
 
+# What recording writes changes nothing that is measured.
+RECORDED = (":!docs/results*.md", ":!README.md")
+
+
+def commit() -> str:
+    """The tree's commit, and whether anything but recorded results differs from it."""
+    name = git("rev-parse", "--short=12", "HEAD")
+    changes = git("status", "--porcelain", "-uno", "--", ".", *RECORDED)
+    return name + ("+changes" if changes else "")
+
+
 def missing(command: str) -> list[Tool]:
     """What a command of the lab needs and is not here."""
     return [tool for tool in TOOLS if command in tool.needed_by and tool.path() is None]

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import tools
 from ..records import Record
 
 if TYPE_CHECKING:  # slow to import, and of no use to who only measures
@@ -81,12 +80,6 @@ class Experiment(ABC):
         """What this machine has not and a goal may need (its field `needs`): such a goal
         is shown as not measurable here and does not fail."""
         return frozenset()
-
-
-def commit() -> str:
-    """The commit of the tree, for the records' `tools`."""
-    name = tools.git("rev-parse", "--short=12", "HEAD")
-    return name + ("+changes" if tools.git("status", "--porcelain", "-uno") else "")
 
 
 def case_of(**parts: object) -> str:

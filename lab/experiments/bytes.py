@@ -24,7 +24,7 @@ from ..isa import ISAS, OPTS, Isa, isa
 from ..paths import ROOT
 from ..programs import Program, Unit
 from ..records import Record
-from .base import Run, case_of, commit
+from .base import Run, case_of
 
 LENGTHS = (20, 40, 64, 256, 576, 1460, 9000)
 # At which single bytes are counted as well: a loop over them is for short lengths, if at all.
@@ -345,4 +345,4 @@ def version_of(command: str) -> str:
 
 @cache
 def _commit() -> str:
-    return commit()
+    return tools.commit()

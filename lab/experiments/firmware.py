@@ -12,7 +12,6 @@ from ..measure import Sample
 from ..network import UserNetwork
 from ..profile import Interval, Profile
 from ..records import Record, of_values
-from .base import commit
 
 BOARD = "zynq"
 CASES = ("tcp_tx", "tcp_rx")
@@ -115,6 +114,6 @@ def tools_of(firmware: Firmware) -> dict[str, str]:
         "compiler": compiler,
         "flags": flags,
         "client": client,
-        "commit": commit(),
+        "commit": tools.commit(),
         "network": "user",
     }

@@ -14,7 +14,7 @@ from ..errors import LabError
 from ..paths import BUILD, OUT, ROOT
 from ..records import Record
 from . import load
-from .base import Experiment, Rows, Run, Table, commit
+from .base import Experiment, Rows, Run, Table
 
 WIDTH = 190
 LIMIT_S = 1800.0  # for another that measures
@@ -48,7 +48,7 @@ def run(options: Options) -> int:
         found = measure(experiment, options, out, terminal)
     boards = options.isas or experiment.boards()
     verdicts = goals.judge_experiment(found, options.name, boards, experiment.lacks())
-    found += goals.as_records(verdicts, "", {"commit": commit()})
+    found += goals.as_records(verdicts, "", {"commit": tools.commit()})
     records.write(out / "results.jsonl", found)
     page = Page(experiment, found, verdicts, options)
     page.show(terminal)

@@ -10,7 +10,8 @@ from ..errors import LabError
 from ..isa import isa
 from ..paths import BUILD, ROOT
 from ..records import Record
-from .base import case_of, commit
+from ..tools import commit
+from .base import case_of
 from .bytes import PEERS, X86, lwip_defines, version_of
 
 FOLDER = BUILD / "user/wall"

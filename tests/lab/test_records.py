@@ -2,11 +2,13 @@
 """Records, goals, and the readers of console, iperf and linker map."""
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 from rich.console import Console as Terminal
 
-from lab import bench, experiments, goals, iperf, records, report, sizes
+from lab import bench, experiments, goals, iperf, records, report, sizes, tools
 from lab.console import Console
 from lab.errors import LabError
 from lab.paths import ROOT
@@ -253,3 +255,19 @@ def test_sizes_count_what_is_plumb_s_and_no_more():
     assert (total.text, total.rodata, total.data, total.bss) == (0x60, 8, 0, 0x230)
     assert found["src/stack"].text == 0x40
     assert found[sizes.GIVEN].bss == 0x200
+
+
+def test_what_recording_writes_is_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tools, "ROOT", tmp_path)
+    (tmp_path / "docs").mkdir()
+    names = ("README.md", "docs/results-copy.md", "docs/lab.md")
+    for name in names:
+        (tmp_path / name).write_text("before")
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-q", "-m", "first")):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True)
+    for name in names[:2]:
+        (tmp_path / name).write_text("after")
+    assert len(tools.commit()) == 12
+    (tmp_path / names[2]).write_text("after")
+    assert tools.commit().endswith("+changes")
