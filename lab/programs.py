@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import ninja_syntax
+from ninja import ninja_syntax
 
 from . import build, lock
 from .isa import STRICT, UNALIGNED, Isa, isa
