@@ -111,7 +111,8 @@ def bench(
     pcap: Pcap = None,
     opt: Opt = "O2",
     record: Annotated[
-        bool, typer.Option("--record", help="Write docs/results.md and README.md's table.")
+        bool,
+        typer.Option("--record", help="Write docs/results.md and README.md's, or an experiment's."),
     ] = False,
     experiment: Annotated[
         str,
@@ -123,7 +124,7 @@ def bench(
 ) -> int:
     """Build, boot, run iperf against the board, print the table, write the records.
 
-    With --experiment, measure something else than throughput: what, is in docs/lab.md.
+    With --experiment, measure something else than throughput; see docs/lab.md.
     """
     from . import bench as benching
     from . import experiments

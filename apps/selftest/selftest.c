@@ -71,8 +71,10 @@ static const char *bytes(void) {
     const struct bytes_memory memory = {.from = from, .to = to, .length = sizeof from};
     struct bytes_failure failure;
 
-    if (bytes_check(&memory, &failure))
+    if (bytes_check(&memory, &failure)) {
+        board_print("selftest: bytes ok\n");
         return 0;
+    }
     board_print("selftest: %s length=%u to=%u from=%u: %s\n", failure.routine, failure.length,
                 failure.to, failure.from, failure.what);
     return failure.routine;

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The experiments there are, by name; each is loaded when it is asked for."""
+"""The experiments there are, by name; each is loaded when it is asked for.
+
+base.py says what an experiment is, runner.py runs one. Shared by several: bytes.py
+(programs around the byte routines), wall.py (the same by the clock), firmware.py (a
+board under iperf), found.py (records looked up for tables).
+"""
 
 from importlib import import_module
 
