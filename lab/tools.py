@@ -96,6 +96,8 @@ TOOLS = (
     Tool("mipsel-linux-gnu-gcc", "gcc-mipsel-linux-gnu", ISAS),
     Tool("sparc64-linux-gnu-gcc", "gcc-sparc64-linux-gnu", ISAS),
     Tool("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu", ISAS),
+    Tool("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu", TEST),
+    Tool("arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi", TEST),
     Tool("clang-19", "clang-19", ISAS),  # for LoongArch, of which Debian 12 has no gcc
     Tool("ld.lld-19", "lld-19", ISAS),
     Tool("llvm-objcopy-19", "llvm-19", BYTES),
