@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import build, connections, goals, lines, measure, records, report, sizes, tools
+from . import build, connections, goals, lines, measure, records, report, sizes
 from .board import Board, Kind, Setup, kind_of
 from .elf import Program
 from .errors import LabError
@@ -82,21 +82,9 @@ class Bench:
         if "Os" in self.kind.presets:
             self.small = build.firmware(self.kind.presets["Os"], "iperf")
             self.smallest = build.firmware(self.kind.smallest, "iperf")
-        self.tools = self._describe_tools()
-
-    def _describe_tools(self) -> dict[str, str]:
-        compiler, flags = build.compiler_and_flags(self.folder)
-        emulator = "qemu-system-arm" if self.kind.is_emulated else "qemu-x86_64"
-        version = tools.first_version(tools.output_of([emulator, "--version"]))
-        manner = "16 ns an instruction" if self.kind.is_emulated else "for the counts only"
-        return {
-            "emulator": f"{emulator} {version}, {manner}",
-            "compiler": compiler,
-            "flags": flags,
-            "client": tools.output_of(["iperf", "-v"]).partition(" (")[0].replace(" version", ""),
-            "commit": tools.commit(),
-            "network": "tap" if self.uses_tap else "user",
-        }
+        self.tools = measure.tools_of(
+            self.kind, self.folder, "tap" if self.uses_tap else "user"
+        )
 
     # ---- measuring ----
 

@@ -3,8 +3,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from . import iperf
+from . import build, iperf, tools
 from .board import Board, Kind
 from .console import Transfer
 from .errors import LabError
@@ -23,6 +24,23 @@ CASES: dict[str, list[str]] = {
     "udp_rx": ["-u", "-b", "80M", "-n", "8M"],
     "udp_tx": ["-u", "-R", "-b", "80M", "-n", "8M"],
 }
+
+
+def tools_of(kind: Kind, folder: Path, network: str) -> dict[str, str]:
+    """What a build of a firmware was made and run with."""
+    compiler, flags = build.compiler_and_flags(folder)
+    emulator = "qemu-system-arm" if kind.is_emulated else "qemu-x86_64"
+    version = tools.first_version(tools.output_of([emulator, "--version"]))
+    pace = f"{kind.ns_per_instruction} ns an instruction"
+    manner = pace if kind.is_emulated else "for the counts only"
+    return {
+        "emulator": f"{emulator} {version}, {manner}",
+        "compiler": compiler,
+        "flags": flags,
+        "client": tools.output_of(["iperf", "-v"]).partition(" (")[0].replace(" version", ""),
+        "commit": tools.commit(),
+        "network": network,
+    }
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def harness() -> tuple[Unit, ...]:
 
 
 # What the byte routines define, by which two builds of them can stand in one program.
-SHARED_NAMES = ("pl_sum", "pl_copy", "pl_copy_sum", "pl_fold64")
+SHARED_NAMES = ("pl_sum", "pl_copy", "pl_copy_sum")
 
 
 def byte_routines(target: Isa, variant: str, opt: str, prefix: str = "") -> tuple[Unit, ...]:

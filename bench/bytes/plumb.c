@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Plumb's routines, as the program that measures them calls them. Built once with
- * assembly and once without, each with names of its own; VARIANT says which this is.
+ * Plumb's routines, as the program that measures them calls them; VARIANT says which
+ * configuration's they are.
  */
 #include "bytes/bytes.h"
 
 #include "measure.h"
 
-/* Named for the build, so that both stand in one program. */
-#define NAME(variant, name) JOIN(variant, name)
-#define JOIN(variant, name) variant##_##name
-#define TEXT(variant)       QUOTED(variant)
-#define QUOTED(variant)     #variant
-#define sum_of_chain        NAME(VARIANT, sum_of_chain)
+#define TEXT(variant)   QUOTED(variant)
+#define QUOTED(variant) #variant
 
 static uint32_t sum_of_chain(const struct run *runs) {
     uint32_t sum = 0;

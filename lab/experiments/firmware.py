@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .. import build, measure, tools
+from .. import build, measure
 from ..board import Board, Kind, Setup, kind_of
 from ..iperf import PORT
 from ..measure import Sample
@@ -105,15 +105,4 @@ def per_packet(
 
 def tools_of(firmware: Firmware) -> dict[str, str]:
     """What a firmware was made and run with."""
-    compiler, flags = build.compiler_and_flags(firmware.program().parent)
-    emulator = "qemu-system-arm"
-    version = tools.first_version(tools.output_of([emulator, "--version"]))
-    client = tools.output_of(["iperf", "-v"]).partition(" (")[0].replace(" version", "")
-    return {
-        "emulator": f"{emulator} {version}, {firmware.kind.ns_per_instruction} ns an instruction",
-        "compiler": compiler,
-        "flags": flags,
-        "client": client,
-        "commit": tools.commit(),
-        "network": "user",
-    }
+    return measure.tools_of(firmware.kind, firmware.program().parent, "user")
