@@ -16,7 +16,7 @@ const char *plumb_processor_routines(void) {
 const char *plumb_processor_choice(unsigned index) {
     for (unsigned i = 0; i < pl_bytes_arm_count; i++) {
         const struct pl_bytes_arm *arm = &pl_bytes_arms[i];
-        if ((!arm->runs_here || arm->runs_here()) && index-- == 0)
+        if (pl_bytes_runs_here(arm) && index-- == 0)
             return arm->name;
     }
     return NULL;
@@ -43,13 +43,7 @@ const char *plumb_processor_choice(unsigned index) {
 }
 
 int plumb_processor_use(const char *routines) {
-    const char *name = only;
-
-    while (*name && *name == *routines) {
-        name++;
-        routines++;
-    }
-    return *name == *routines ? PLUMB_OK : PLUMB_ERROR_INVALID;
+    return pl_bytes_same_name(only, routines) ? PLUMB_OK : PLUMB_ERROR_INVALID;
 }
 
 #endif

@@ -13,10 +13,6 @@
 
 static const struct pl_bytes_arm *chosen; /* null: nothing was chosen yet */
 
-static bool runs_here(const struct pl_bytes_arm *arm) {
-    return !arm->runs_here || arm->runs_here();
-}
-
 static void take(const struct pl_bytes_arm *arm) {
     STORE(pl_bytes.sum, arm->routines.sum);
     STORE(pl_bytes.copy, arm->routines.copy);
@@ -29,23 +25,15 @@ void pl_bytes_choose(void) {
 
     if (LOAD(chosen))
         return;
-    while (!runs_here(arm))
+    while (!pl_bytes_runs_here(arm))
         arm++;
     take(arm);
-}
-
-static bool same(const char *a, const char *b) {
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
 }
 
 bool pl_bytes_force(const char *name) {
     for (unsigned i = 0; i < pl_bytes_arm_count; i++) {
         const struct pl_bytes_arm *arm = &pl_bytes_arms[i];
-        if (same(arm->name, name) && runs_here(arm)) {
+        if (pl_bytes_same_name(arm->name, name) && pl_bytes_runs_here(arm)) {
             take(arm);
             return true;
         }

@@ -19,6 +19,15 @@
 
 #include "bytes/select.h"
 
+/* For names of arms, where there is no C library. */
+static inline bool pl_bytes_same_name(const char *a, const char *b) {
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
 #ifdef PL_BYTES_DISPATCHED
 
 struct pl_bytes_routines {
@@ -47,6 +56,11 @@ extern struct pl_bytes_routines pl_bytes;
 #else
 #define PL_BYTES_ROUTINE(member) (pl_bytes.member)
 #endif
+
+/* Whether this processor can run an arm. */
+static inline bool pl_bytes_runs_here(const struct pl_bytes_arm *arm) {
+    return !arm->runs_here || arm->runs_here();
+}
 
 /* Takes the best arm that runs here, unless one was forced. Again is nothing new. */
 void pl_bytes_choose(void);
