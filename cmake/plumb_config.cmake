@@ -25,4 +25,4 @@ else()
   endif()
 endif()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  Kconfig drivers/Kconfig cmake/kconfig.py cmake/default/plumb_config.h)
+  Kconfig apps/Kconfig drivers/Kconfig cmake/kconfig.py cmake/default/plumb_config.h)

@@ -30,7 +30,12 @@
 enum {
     IPERF_PORT = 5001,
     IPERF_STREAMS = 16,
-    IPERF_PATTERN = 2920,      /* bytes given to one send */
+#ifdef CONFIG_PLUMB_IPERF_SEND_REFERENCE
+    IPERF_PATTERN = 11680, /* bytes given to one send */
+#else
+    IPERF_PATTERN = 2920,
+#endif
+    IPERF_LOANS = 64,          /* of the pattern, when it is sent by reference */
     IPERF_PATTERN_PERIOD = 20, /* of ten digits, and of the word */
     IPERF_DATAGRAM_HEAD = 76,  /* id, time, and an empty client header */
     IPERF_DATAGRAM_LEAST = 52,
@@ -123,13 +128,24 @@ struct stream {
     struct departure departure;
 };
 
+/* The pattern, or a part of it, while the stack sends from it. */
+struct loan {
+    struct plumb_reference reference; /* the first member */
+    struct loan *next;                /* while it is not lent */
+};
+
 struct iperf {
     struct plumb *stack;
     struct plumb_netif *netif;
     struct plumb_tcp_listener *listener;
     struct plumb_udp *socket;
     struct plumb_timer look, pace;
-    bool draining;      /* TCP: a stream's last byte is under way */
+    bool draining; /* TCP: a stream's last byte is under way */
+#ifdef CONFIG_PLUMB_IPERF_SEND_REFERENCE
+    bool loans_wanted; /* a stream found none */
+    struct loan *loans_free;
+    struct loan loans[IPERF_LOANS];
+#endif
     uint32_t second_us; /* UDP: when `seconds` of the client's clock began */
     uint32_t seconds;
     unsigned ended, told; /* streams refused or expired; of which the console knows */
@@ -169,6 +185,13 @@ plumb_tcp_handler tcp_stream_handler;
 void tcp_connected(struct stream *stream);
 void tcp_send_more(struct stream *stream);
 void tcp_poll(struct iperf *iperf);
+#ifdef CONFIG_PLUMB_IPERF_SEND_REFERENCE
+void tcp_loans_start(struct iperf *iperf);
+#else
+static inline void tcp_loans_start(struct iperf *iperf) {
+    (void)iperf;
+}
+#endif
 
 /* udp_server.c */
 plumb_udp_handler udp_datagram;

@@ -95,6 +95,7 @@ void app_start(struct plumb *stack, struct plumb_netif *netif) {
     iperf.netif = netif;
     for (unsigned i = IPERF_DATAGRAM_HEAD; i < sizeof iperf.words; i++)
         bytes[i] = (uint8_t)('0' + i % 10);
+    tcp_loans_start(&iperf);
     int error = plumb_tcp_listen(stack, any, IPERF_STREAMS, tcp_accept, &iperf, &iperf.listener);
     if (!error)
         error = plumb_udp_open(stack, any, udp_datagram, &iperf, &iperf.socket);
