@@ -16,6 +16,11 @@ from .paths import BUILD, LAB, ROOT
 
 # How the linker may leave out what is not used; of no account to who reads the flags.
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common")
+# The sources of each of the emulator's plugins, in lab/plugin.
+PLUGINS = {
+    "count": ("count.c", "map.c"),
+    "bounds": ("bounds.c", "map.c"),
+}
 PLUGIN_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
 
 _PROGRESS = re.compile(r"\[\d+/\d+\] ")
@@ -75,14 +80,13 @@ def applications(folder: Path) -> list[str]:
 
 def plugin(name: str = "count") -> Path:
     """A plugin of the emulator's, built with the host's compiler when it is out of date."""
-    sources = [LAB / f"plugin/{name}.c", LAB / "plugin/qemu.h"]
+    sources = [str(LAB / "plugin" / source) for source in PLUGINS[name]]
+    newest = max(path.stat().st_mtime for path in (LAB / "plugin").iterdir())
     library = BUILD / f"lab/lib{name}.so"
     with lock.held(BUILD / "lab/lock", "building the plugin"):
-        if not library.exists() or any(
-            source.stat().st_mtime > library.stat().st_mtime for source in sources
-        ):
+        if not library.exists() or newest > library.stat().st_mtime:
             fresh = library.with_suffix(".new")
-            run(["gcc", *PLUGIN_FLAGS, "-o", str(fresh), str(sources[0])], "building the plugin")
+            run(["gcc", *PLUGIN_FLAGS, "-o", str(fresh), *sources], "building the plugin")
             fresh.replace(library)
     return library
 

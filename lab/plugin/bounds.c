@@ -3,7 +3,7 @@
  * Watches what a program reads and writes, to the byte: guard pages cannot see a word
  * loaded whole of which only a part was asked for.
  *
- * `-plugin libbounds.so,map=FILE,out=FILE`, with the map that count.c reads. The
+ * `-plugin libbounds.so,map=FILE,out=FILE`, with the map of map.h. The
  * program tells by loads of single bytes, in functions known by name:
  *
  *     bounds_areas    the first and the last byte of one watched area, and of another
@@ -26,21 +26,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map.h"
 #include "qemu.h"
 
-#define FUNCTIONS_MAX   8192
-#define TOLD_MAX        20
-#define NAME_CHARACTERS 128
+#define TOLD_MAX 20
 
 EXPORT int qemu_plugin_version = 1;
 
 typedef void (*on_exit_of_all)(qemu_plugin_id_t id, void *data);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, on_exit_of_all callback, void *data);
-
-struct function {
-    uint64_t address, size;
-    char name[NAME_CHARACTERS];
-};
 
 struct range {
     uint64_t first, last;
@@ -48,8 +42,6 @@ struct range {
 
 enum state { IDLE, MARKING_AREAS, MARKING_ALLOWED, WATCHING };
 
-static struct function functions[FUNCTIONS_MAX];
-static unsigned function_count;
 static FILE *out;
 
 /* In an access's data, beside the address of its instruction. */
@@ -70,20 +62,14 @@ static bool touches(const struct range *range, uint64_t address, unsigned size) 
     return address + size - 1 >= range->first && address <= range->last;
 }
 
-static const struct function *function_at(uint64_t address) {
-    for (unsigned i = 0; i < function_count; i++)
-        if (address - functions[i].address < functions[i].size)
-            return &functions[i];
-    return NULL;
-}
-
 static void tell(bool is_store, unsigned size, uint64_t address, uint64_t pc) {
-    const struct function *function = function_at(pc);
+    unsigned index = map_function_at(pc);
+    const struct map_function *function = &map_functions[index];
 
     if (told++ < TOLD_MAX) {
         fprintf(out, "%s %u %" PRId64 " %s+%#" PRIx64 "\n", is_store ? "write" : "read", size,
-                (int64_t)(address - allowed[is_store].first), function ? function->name : "?",
-                function ? pc - function->address : pc);
+                (int64_t)(address - allowed[is_store].first), index ? function->name : "?",
+                pc - function->address);
         fflush(out);
     }
 }
@@ -149,9 +135,9 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
     for (size_t i = 0; i < qemu_plugin_tb_n_insns(block); i++) {
         struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
         uint64_t pc = qemu_plugin_insn_vaddr(instruction);
-        const struct function *function = function_at(pc);
+        const struct map_function *function = &map_functions[map_function_at(pc)];
         for (unsigned k = 0; k < sizeof known / sizeof *known; k++)
-            if (function && pc == function->address && strcmp(function->name, known[k].name) == 0)
+            if (pc == function->address && strcmp(function->name, known[k].name) == 0)
                 qemu_plugin_register_vcpu_insn_exec_cb(instruction, enter,
                                                        CALLBACK_READS_NO_REGISTERS,
                                                        (void *)(uintptr_t)known[k].state);
@@ -168,33 +154,14 @@ static void end(qemu_plugin_id_t id, void *data) {
     fclose(out);
 }
 
-static bool read_map(const char *path) {
-    FILE *map = fopen(path, "r");
-    char line[NAME_CHARACTERS + 64];
-
-    while (map && fgets(line, sizeof line, map) && function_count < FUNCTIONS_MAX) {
-        struct function *next = &functions[function_count];
-        function_count += sscanf(line, "function %" SCNx64 " %" SCNx64 " %127s", &next->address,
-                                 &next->size, next->name) == 3;
-    }
-    if (map)
-        fclose(map);
-    return function_count != 0;
-}
-
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int count,
                                char **arguments) {
-    const char *map = "", *output = "";
+    const char *output = map_argument(count, arguments, "out");
 
     is_mips_big = strcmp(info->target_name, "mips") == 0;
     is_mips = is_mips_big || strcmp(info->target_name, "mipsel") == 0;
-    for (int i = 0; i < count; i++) {
-        if (strncmp(arguments[i], "map=", 4) == 0)
-            map = arguments[i] + 4;
-        if (strncmp(arguments[i], "out=", 4) == 0)
-            output = arguments[i] + 4;
-    }
-    if (!read_map(map) || (out = fopen(output, "w")) == NULL) {
+    if (!map_read(map_argument(count, arguments, "map"), NULL) || output == NULL ||
+        (out = fopen(output, "w")) == NULL) {
         fprintf(stderr, "bounds: needs map=FILE (readable) and out=FILE (writable)\n");
         return 1;
     }

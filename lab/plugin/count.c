@@ -2,16 +2,10 @@
 /*
  * Counts what a board executes, function by function.
  *
- * The lab writes a map of the firmware's functions and passes its name, with
- * that of the output file: `-plugin libcount.so,map=FILE,out=FILE`. A line of
- * the map is one of
- *
- *     code ADDRESS                where its first executable segment was linked
- *                                 (programs of a host are loaded elsewhere)
- *     function ADDRESS SIZE NAME  sorted by address, no overlap
- *
- * and the functions board_measure_start, board_measure_stop and board_idle have
- * a meaning: an interval lasts from each call of the first to the next call of
+ * The lab writes a map of the firmware's functions (see map.h) and passes its
+ * name, with that of the output file: `-plugin libcount.so,map=FILE,out=FILE`.
+ * The functions board_measure_start, board_measure_stop and board_idle have a
+ * meaning: an interval lasts from each call of the first to the next call of
  * the second, and what runs between entry to and return from the third is idle.
  *
  * What holds:
@@ -19,7 +13,6 @@
  *   whose condition fails was executed.
  * - Accesses are those of the guest's instructions: a load of n registers is n
  *   loads. One is misaligned if its address is no multiple of its size.
- * - Function 0 stands for all code outside the map.
  * - A record is written, one JSON object a line, and flushed at the end of each
  *   interval, so that it can be read while the board still runs.
  * - One processor, one thread.
@@ -29,20 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map.h"
 #include "qemu.h"
 
-#define FUNCTIONS_MAX   8192
-#define WIDTHS          5 /* 1, 2, 4, 8, 16 bytes */
-#define CULPRITS_MAX    8
-#define NAME_CHARACTERS 128
+#define WIDTHS       5 /* 1, 2, 4, 8, 16 bytes */
+#define CULPRITS_MAX 8
 
 EXPORT int qemu_plugin_version = 1;
-
-struct function {
-    uint64_t address;
-    uint64_t size;
-    char name[NAME_CHARACTERS];
-};
 
 struct accesses {
     uint64_t count[2][WIDTHS]; /* loads, stores */
@@ -55,44 +41,23 @@ struct culprit {
     unsigned size;
 };
 
-static struct function functions[FUNCTIONS_MAX] = {{0, 0, "(outside)"}};
-static unsigned function_count = 1;
 static unsigned measure_start, measure_stop, idle; /* indices; 0: there is none */
-static uint64_t linked_code;
 static bool is_arm, is_user_mode;
 static unsigned mips_opcode_at; /* which byte of an instruction holds it */
 static bool is_mips;
 static FILE *out;
 
-static uint64_t executed[FUNCTIONS_MAX];
-static struct accesses accesses[FUNCTIONS_MAX];
+static uint64_t executed[MAP_FUNCTIONS_MAX];
+static struct accesses accesses[MAP_FUNCTIONS_MAX];
 
-static uint64_t executed_at_start[FUNCTIONS_MAX];
-static uint64_t executed_at_idle[FUNCTIONS_MAX];
-static uint64_t executed_idle[FUNCTIONS_MAX];
+static uint64_t executed_at_start[MAP_FUNCTIONS_MAX];
+static uint64_t executed_at_idle[MAP_FUNCTIONS_MAX];
+static uint64_t executed_idle[MAP_FUNCTIONS_MAX];
 static struct culprit culprits[CULPRITS_MAX];
 static unsigned culprit_count;
 static unsigned interval;
 static bool is_measuring;
 static bool is_idle;
-
-/* How far the program lies from where it was linked. */
-static uint64_t displacement(void) {
-    return is_user_mode && linked_code != 0 ? qemu_plugin_start_code() - linked_code : 0;
-}
-
-static unsigned function_at(uint64_t address) {
-    unsigned low = 1, high = function_count;
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        if (functions[middle].address + functions[middle].size <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < function_count && functions[low].address <= address ? low : 0;
-}
 
 /* ---- idle ---- */
 
@@ -100,7 +65,7 @@ static void note_idle_begins(unsigned cpu, void *data) {
     (void)cpu;
     (void)data;
     if (is_measuring && !is_idle) {
-        memcpy(executed_at_idle, executed, function_count * sizeof executed[0]);
+        memcpy(executed_at_idle, executed, map_function_count * sizeof executed[0]);
         is_idle = true;
     }
 }
@@ -111,13 +76,13 @@ static void note_idle_ends(unsigned cpu, void *data) {
     if (!is_idle) {
         return;
     }
-    for (unsigned i = 0; i < function_count; i++) {
+    for (unsigned i = 0; i < map_function_count; i++) {
         executed_idle[i] += executed[i] - executed_at_idle[i];
     }
     is_idle = false;
 }
 
-static bool leaves_on_arm(uint32_t word, uint64_t address, const struct function *function) {
+static bool leaves_on_arm(uint32_t word, uint64_t address, const struct map_function *function) {
     if ((word & 0x0F000000u) == 0x0A000000u) {
         int64_t offset = (int64_t)((int32_t)(word << 8) >> 6) + 8;
         return address + (uint64_t)offset - function->address >= function->size;
@@ -129,7 +94,7 @@ static bool leaves_on_arm(uint32_t word, uint64_t address, const struct function
 }
 
 static bool leaves_on_x86(const uint8_t *code, size_t size, uint64_t address,
-                          const struct function *function) {
+                          const struct map_function *function) {
     if (code[0] == 0xE9 && size == 5) {
         int32_t offset;
         memcpy(&offset, code + 1, sizeof offset);
@@ -143,7 +108,7 @@ static bool leaves_on_x86(const uint8_t *code, size_t size, uint64_t address,
 /* Whether the instruction may return from, or jump out of, its function. When
  * its condition fails the next block of the function says so. */
 static bool leaves(const struct qemu_plugin_insn *instruction, uint64_t address,
-                   const struct function *function) {
+                   const struct map_function *function) {
     const uint8_t *code = qemu_plugin_insn_data(instruction);
     if (is_arm) {
         uint32_t word;
@@ -158,9 +123,9 @@ static bool leaves(const struct qemu_plugin_insn *instruction, uint64_t address,
 static void begin_interval(unsigned cpu, void *data) {
     (void)cpu;
     (void)data;
-    memcpy(executed_at_start, executed, function_count * sizeof executed[0]);
-    memset(executed_idle, 0, function_count * sizeof executed_idle[0]);
-    memset(accesses, 0, function_count * sizeof accesses[0]);
+    memcpy(executed_at_start, executed, map_function_count * sizeof executed[0]);
+    memset(executed_idle, 0, map_function_count * sizeof executed_idle[0]);
+    memset(accesses, 0, map_function_count * sizeof accesses[0]);
     culprit_count = 0;
     is_idle = false;
     is_measuring = true;
@@ -181,13 +146,13 @@ static void write_widths(const char *name, const uint64_t count[WIDTHS]) {
 static void write_functions(void) {
     const char *separator = "";
     fputs(",\"functions\":[", out);
-    for (unsigned i = 0; i < function_count; i++) {
+    for (unsigned i = 0; i < map_function_count; i++) {
         uint64_t count = executed[i] - executed_at_start[i];
         if (count == 0) {
             continue;
         }
         fprintf(out, "%s{\"name\":\"%s\",\"instructions\":%" PRIu64 ",\"idle\":%" PRIu64, separator,
-                functions[i].name, count - executed_idle[i], executed_idle[i]);
+                map_functions[i].name, count - executed_idle[i], executed_idle[i]);
         write_widths("loads", accesses[i].count[0]);
         write_widths("stores", accesses[i].count[1]);
         fprintf(out, ",\"misaligned\":%" PRIu64 "}", accesses[i].misaligned);
@@ -213,7 +178,7 @@ static void end_interval(unsigned cpu, void *data) {
     note_idle_ends(cpu, NULL);
     is_measuring = false;
     uint64_t busy = 0, idled = 0, misaligned = 0;
-    for (unsigned i = 0; i < function_count; i++) {
+    for (unsigned i = 0; i < map_function_count; i++) {
         idled += executed_idle[i];
         busy += executed[i] - executed_at_start[i] - executed_idle[i];
         misaligned += accesses[i].misaligned;
@@ -257,7 +222,7 @@ static void note_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t addre
     /* Code outside the map is not the firmware's: a host's C library is free to
      * load as its processor allows. */
     if ((address & ((1u << shift) - 1)) != 0 && function != 0) {
-        uint64_t pc = functions[function].address + (uint32_t)(uintptr_t)data;
+        uint64_t pc = map_functions[function].address + (uint32_t)(uintptr_t)data;
         note_misaligned(function, pc, address, 1u << shift);
     }
 }
@@ -284,9 +249,9 @@ static bool is_load_of_part(const struct qemu_plugin_insn *instruction) {
 /* ---- translation ---- */
 
 static void watch(struct qemu_plugin_insn *instruction, bool is_first_of_block) {
-    uint64_t address = qemu_plugin_insn_vaddr(instruction) - displacement();
-    unsigned index = function_at(address);
-    const struct function *function = &functions[index];
+    uint64_t address = qemu_plugin_insn_vaddr(instruction) - map_displacement(is_user_mode);
+    unsigned index = map_function_at(address);
+    const struct map_function *function = &map_functions[index];
     uint64_t offset = index != 0 ? address - function->address : 0;
 
     qemu_plugin_register_vcpu_insn_exec_inline(instruction, INLINE_ADD_U64, &executed[index], 1);
@@ -323,67 +288,21 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
 
 /* ---- start and end ---- */
 
-static bool add_function(uint64_t address, uint64_t size, const char *name) {
-    const struct function *last = &functions[function_count - 1];
-    if (function_count == FUNCTIONS_MAX || address < last->address + last->size) {
-        return false;
-    }
-    functions[function_count].address = address;
-    functions[function_count].size = size;
-    strcpy(functions[function_count].name, name);
-    if (strcmp(name, "board_measure_start") == 0) {
-        measure_start = function_count;
-    } else if (strcmp(name, "board_measure_stop") == 0) {
-        measure_stop = function_count;
-    } else if (strcmp(name, "board_idle") == 0) {
-        idle = function_count;
-    }
-    function_count++;
-    return true;
-}
-
-static bool read_map(const char *path) {
-    FILE *map = fopen(path, "r");
-    char line[NAME_CHARACTERS + 64];
-    bool is_good = map != NULL;
-    while (is_good && fgets(line, sizeof line, map) != NULL) {
-        uint64_t address, size;
-        char name[NAME_CHARACTERS];
-        if (sscanf(line, "function %" SCNx64 " %" SCNx64 " %127s", &address, &size, name) == 3) {
-            is_good = add_function(address, size, name);
-        } else {
-            is_good = sscanf(line, "code %" SCNx64, &linked_code) == 1;
-        }
-    }
-    if (map != NULL) {
-        fclose(map);
-    }
-    return is_good;
-}
-
-static const char *value_of(const char *argument, const char *key) {
-    size_t length = strlen(key);
-    return strncmp(argument, key, length) == 0 && argument[length] == '=' ? argument + length + 1
-                                                                          : NULL;
-}
-
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int count,
                                char **arguments) {
-    const char *map = NULL, *output = NULL;
-    for (int i = 0; i < count; i++) {
-        const char *value = value_of(arguments[i], "map");
-        map = value != NULL ? value : map;
-        value = value_of(arguments[i], "out");
-        output = value != NULL ? value : output;
-    }
+    const char *output = map_argument(count, arguments, "out");
     is_arm = strcmp(info->target_name, "arm") == 0;
     is_mips = strncmp(info->target_name, "mips", 4) == 0;
     mips_opcode_at = strcmp(info->target_name, "mipsel") == 0 ? 3 : 0;
     is_user_mode = !info->system_emulation;
-    if (map == NULL || output == NULL || !read_map(map) || (out = fopen(output, "a")) == NULL) {
+    if (output == NULL || !map_read(map_argument(count, arguments, "map"), NULL) ||
+        (out = fopen(output, "a")) == NULL) {
         fprintf(stderr, "count: needs map=FILE (readable, sorted) and out=FILE (writable)\n");
         return 1;
     }
+    measure_start = map_function_named("board_measure_start");
+    measure_stop = map_function_named("board_measure_stop");
+    idle = map_function_named("board_idle");
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
     return 0;
 }
