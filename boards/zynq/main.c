@@ -14,6 +14,7 @@ enum {
     HEADER_PACKETS = 256,
     HEADER_BYTES = 128,
     REFERENCE_PACKETS = 128,
+    SMALL_BYTES = 192,
     RX_RING = CONFIG_PLUMB_GEM_RX_DESCRIPTORS,
     TX_RING = CONFIG_PLUMB_GEM_TX_DESCRIPTORS,
     RX_BUFFER = CONFIG_PLUMB_GEM_RX_BUFFER,
@@ -45,6 +46,11 @@ static PACKETS struct plumb_packet segment_packets[SEGMENT_PACKETS];
 static PACKETS struct plumb_packet header_packets[HEADER_PACKETS];
 static PACKETS struct plumb_packet reference_packets[REFERENCE_PACKETS];
 static struct plumb_pool receive, segments, headers, references;
+#ifdef CONFIG_PLUMB_GEM_RX_PULL
+static PACKETS uint8_t small_memory[RX_BUFFERS * SMALL_BYTES];
+static PACKETS struct plumb_packet small_packets[RX_BUFFERS];
+static struct plumb_pool small;
+#endif
 
 static UNCACHED struct plumb_gem_descriptor rx_ring[RX_RING + 1];
 static UNCACHED struct plumb_gem_descriptor tx_ring[TX_RING + 1];
@@ -74,6 +80,11 @@ static void make_pools(void) {
           "header pool");
     check(plumb_pool_create(&references, reference_packets, NULL, REFERENCE_PACKETS, 0, &zynq_dma),
           "reference pool");
+#ifdef CONFIG_PLUMB_GEM_RX_PULL
+    check(
+        plumb_pool_create(&small, small_packets, small_memory, RX_BUFFERS, SMALL_BYTES, &zynq_dma),
+        "small pool");
+#endif
 }
 
 /* The address that a loader, or the emulator, left in the device; or one of our own. */
@@ -95,6 +106,9 @@ static void make_gem(struct plumb_ethernet_address ethernet) {
         .dma = &zynq_dma,
         .rx_pool = &receive,
         .rx_buffer = RX_BUFFER,
+#ifdef CONFIG_PLUMB_GEM_RX_PULL
+        .rx_small = &small,
+#endif
         .rx = {.descriptors = rx_ring,
                .bus = (uintptr_t)rx_ring,
                .held = rx_held,

@@ -6,6 +6,7 @@
  * interrupt. Multiword registers are the device's byte order, little endian.
  */
 #include "internal.h"
+#include "rx_frame.h"
 
 enum {
     DEFAULT_MTU = 1500,
@@ -23,7 +24,7 @@ static bool config_valid(const struct plumb_gem_config *config) {
     return config->mtu <= DEFAULT_MTU && config->rx_buffer >= SMALLEST_BUFFER &&
            config->rx_buffer <= LARGEST_BUFFER && config->rx_buffer % 64 == 0 &&
            config->rx_buffer <= config->rx_pool->capacity && ring_valid(&config->rx) &&
-           ring_valid(&config->tx);
+           ring_valid(&config->tx) && pl_gem_rx_frame_fits(config);
 }
 
 uint32_t pl_gem_network_configuration(const struct plumb_gem *gem) {
@@ -159,7 +160,7 @@ static void fill_netif(struct plumb_gem *gem) {
     netif->landing = gem->config.landing;
     netif->capabilities = checksum_capabilities(gem);
     gem->frame_limit = netif->mtu + ETHERNET_TAGGED_HEADER;
-    gem->rx_pad = netif->landing == PLUMB_LANDING_OFFSET ? RX_PAD : 0;
+    gem->rx_pad = PL_GEM_RX_PADDED && netif->landing == PLUMB_LANDING_OFFSET ? RX_PAD : 0;
 }
 
 int plumb_gem_create(struct plumb_gem *gem, const struct plumb_gem_config *config) {

@@ -25,6 +25,7 @@
 #include <plumb/dma.h>
 #include <plumb/netif.h>
 #include <plumb/packet.h>
+#include <plumb_config.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -76,6 +77,10 @@ struct plumb_gem_config {
      * last one PLUMB_DMA_LINE bytes belong to nobody: see PLUMB_GEM_OFFSET_EVERY. */
     struct plumb_pool *rx_pool;
     uint32_t rx_buffer; /* bytes used of each: a multiple of 64, 128 to 1536 */
+
+#ifdef CONFIG_PLUMB_GEM_RX_PULL
+    struct plumb_pool *rx_small; /* for received headers: as many buffers, of 192 bytes */
+#endif
 
     struct plumb_gem_ring rx;
     struct plumb_gem_ring tx;

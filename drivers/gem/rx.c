@@ -19,6 +19,7 @@
  * place in the ring meanwhile and for one that begins again.
  */
 #include "internal.h"
+#include "rx_frame.h"
 
 /* Off the path of a whole frame in one buffer. */
 #define RARE __attribute__((cold, noinline))
@@ -80,6 +81,8 @@ static inline void mark_checksum(const struct plumb_gem *gem, struct plumb_packe
 
 static inline void pass_up(struct plumb_gem *gem, struct plumb_packet *packet, uint32_t control) {
     mark_checksum(gem, packet, control);
+    if (!pl_gem_rx_frame(gem, &packet))
+        return;
     plumb_netif_count(&gem->netif, PLUMB_NETIF_rx_frames);
     gem->netif.input(&gem->netif, packet);
 }
