@@ -74,6 +74,7 @@ class Setup:
     firmware: Path
     network: Network
     plugin: str = ""  # as the emulator's -plugin option takes it
+    second_plugin: str = ""  # of an emulated board
     pcap: Path | None = None
     keep_own_clock: bool = True  # one instruction lasts as long as any other, exactly
     # Of a generic image only, which alone says what became of them.
@@ -164,8 +165,8 @@ class Board:
             words += ["-device", f"loader,addr={address:#x},data={word:#x},data-len=4"]
         if self.setup.keep_own_clock:
             words += ["-icount", "shift=4"]
-        if self.setup.plugin:
-            words += ["-plugin", self.setup.plugin]
+        for plugin in (self.setup.plugin, self.setup.second_plugin):
+            words += ["-plugin", plugin] if plugin else []
         if self.setup.pcap:
             words += ["-object", f"filter-dump,id=dump,netdev=net0,file={self.setup.pcap}"]
         return words

@@ -61,6 +61,12 @@ class Program:
             code = [int(s["p_vaddr"]) for s in loaded if s["p_flags"] & P_FLAGS.PF_X]
             return min(code, default=0)
 
+    def section(self, name: str) -> tuple[int, int] | None:
+        """Where a section lies, and its size; None: there is none of that name."""
+        with self.path.open("rb") as file:
+            found = ELFFile(file).get_section_by_name(name)
+            return (int(found["sh_addr"]), int(found["sh_size"])) if found else None
+
     def symbol_at(self, address: int) -> str:
         """`function+0x12`, or the bare address outside every function."""
         index = bisect_right([function.address for function in self.functions], address) - 1
