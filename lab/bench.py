@@ -194,7 +194,7 @@ class Bench:
                 if sample.counted is not None:
                     about = {"board": self.kind.name, "case": sample.case}
                     transfer = {"transfer": asdict(sample.board)}
-                    file.write(json.dumps({**about, **transfer, **asdict(sample.counted)}) + "\n")
+                    file.write(json.dumps({**about, **transfer, **sample.counted.as_record()}) + "\n")
 
     def _show(self, verdicts: list[goals.Verdict]) -> None:
         network = "TAP" if self.uses_tap else "user-mode network"

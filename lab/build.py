@@ -18,7 +18,7 @@ from .paths import BUILD, LAB, ROOT
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common")
 # The sources of each of the emulator's plugins, in lab/plugin.
 PLUGINS = {
-    "count": ("count.c", "map.c"),
+    "count": ("count.c", "map.c", "calls.c", "decode.c", "buffers.c"),
     "bounds": ("bounds.c", "map.c"),
     "memory": ("memory.c", "arm.c", "cache.c", "memory_system.c", "memory_parameters.c", "map.c"),
 }

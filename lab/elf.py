@@ -2,6 +2,7 @@
 """What a program's ELF file tells: functions, and where an address comes from."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ class Function:
     address: int
     size: int
     name: str
+    is_thumb: bool = False
 
 
 class Program:
@@ -37,7 +39,8 @@ class Program:
             address, size = symbol["st_value"] & ~self._thumb, symbol["st_size"]
             if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
                 if size > (found[address].size if address in found else 0):
-                    found[address] = Function(address, size, symbol.name)
+                    is_thumb = bool(symbol["st_value"] & self._thumb)
+                    found[address] = Function(address, size, symbol.name, is_thumb)
         return self._without_overlap(sorted(found.values()))
 
     @staticmethod
@@ -109,11 +112,21 @@ class Program:
         line = self.line_at(address)
         return f"{self.symbol_at(address)}" + (f" ({line})" if line else "")
 
-    def write_function_map(self, path: Path) -> None:
-        """Writes the map that the counting plugin reads."""
+    def address_of(self, name: str) -> int | None:
+        """Where a symbol of any kind stands."""
+        with self.path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".symtab")
+            found = table.get_symbol_by_name(name) if table else None
+            return found[0]["st_value"] if found else None
+
+    def write_function_map(self, path: Path, more: Iterable[str] = ()) -> None:
+        """Writes the map that the emulator's plugins read; `more` lines are a plugin's own."""
         lines = [f"code {self.code_start:x}"]
         for function in self.functions:
-            lines.append(f"function {function.address:x} {function.size:x} {function.name[:127]}")
+            state = " thumb" if function.is_thumb else ""
+            place = f"{function.address:x} {function.size:x}"
+            lines.append(f"function {place} {function.name[:127]}{state}")
+        lines += more
         path.write_text("\n".join(lines) + "\n")
 
 

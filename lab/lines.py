@@ -7,6 +7,7 @@ inlined counts where it was written. Literal pools belong to the line before the
 """
 
 import os
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -42,9 +43,9 @@ def _ranges(program: LineProgram) -> list[tuple[int, int, str]]:
     return found
 
 
-def by_file(program: Path) -> Counter[str]:
-    """Bytes of .text by source file, relative to the tree; only files within it."""
-    sizes: Counter[str] = Counter()
+def _text_ranges(program: Path) -> set[tuple[int, int, str]]:
+    """Of .text, from where to where it came from which file; relative to the tree, if it
+    is a file of it."""
     with program.open("rb") as stream:
         elf = ELFFile(stream)
         text = elf.get_section_by_name(".text")
@@ -56,12 +57,39 @@ def by_file(program: Path) -> Counter[str]:
         for unit in dwarf.iter_CUs():
             lines = dwarf.line_program_for_CU(unit)
             ranges.update(_ranges(lines) if lines else ())
-        # Code that the linker dropped keeps its lines, at addresses below .text.
-        for low, high, name in ranges:
-            path = Path(os.path.normpath(name))
-            if start <= low < high <= end and path.is_relative_to(ROOT):
-                sizes[str(path.relative_to(ROOT))] += high - low
+    # Code that the linker dropped keeps its lines, at addresses below .text.
+    return {
+        (low, high, _relative(name)) for low, high, name in ranges if start <= low < high <= end
+    }
+
+
+def _relative(name: str) -> str:
+    path = Path(os.path.normpath(name))
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def by_file(program: Path) -> Counter[str]:
+    """Bytes of .text by source file, relative to the tree; only files within it."""
+    sizes: Counter[str] = Counter()
+    for low, high, name in _text_ranges(program):
+        if not name.startswith("/"):
+            sizes[name] += high - low
     return sizes
+
+
+class Sources:
+    """Which source file an address of a program came from."""
+
+    def __init__(self, program: Path) -> None:
+        self._ranges = sorted(_text_ranges(program))
+        self._starts = [low for low, _, _ in self._ranges]
+
+    def at(self, address: int) -> str:
+        """The file, relative to the tree if it is part of it; empty if nobody knows."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0 or address >= self._ranges[index][1]:
+            return ""
+        return self._ranges[index][2]
 
 
 def by_folder(program: Path) -> dict[str, int]:

@@ -109,6 +109,11 @@ def _per(amount: Callable[[Interval], int], unit: Callable[[Transfer], int]) -> 
     return value
 
 
+def _touches_per_byte(sample: Sample) -> float | None:
+    touches = sample.counted.touches(sample.case) if sample.counted else None
+    return None if touches is None or not sample.board.bytes else touches / sample.board.bytes
+
+
 def _count(amount: Callable[[Interval], int]) -> Value:
     return lambda sample: float(amount(sample.counted)) if sample.counted else None
 
@@ -133,7 +138,12 @@ def metrics_of(kind: Kind, network: Network) -> dict[str, tuple[str, Value]]:
         "misaligned_accesses": ("", _count(lambda i: i.misaligned_accesses)),
         "instructions_per_byte": ("", _per(lambda i: i.instructions, lambda t: t.bytes)),
         "instructions_per_packet": ("", _per(lambda i: i.instructions, lambda t: t.packets)),
-        "touches_per_byte": ("", _per(lambda i: i.touches, lambda t: t.bytes)),
+        "instructions_by_register_per_byte": (
+            "",
+            _per(lambda i: i.by_register, lambda t: t.bytes),
+        ),
+        "accesses_per_byte": ("", _per(lambda i: i.accesses, lambda t: t.bytes)),
+        "touches_per_byte": ("", _touches_per_byte),
     }
     if kind.ns_per_instruction:
         metrics |= _of_own_clock(kind.ns_per_instruction)

@@ -3,30 +3,39 @@
 
 import json
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from . import build
+from . import build, work
 from .elf import Program
 from .errors import LabError
+from .payload import Buffers, Place, find, of_plumb, touched
+
+VECTORS_BYTES = 32  # of an ARM
 
 
 @dataclass(frozen=True)
 class Interval:
-    """What a board executed between a start and a stop of measuring."""
+    """What a board executed between a start and a stop of measuring, idling left out
+    unless it is named."""
 
     instructions: int
+    by_register: int  # each register of a load or store of several counts as one
     idle_instructions: int
     misaligned_accesses: int
     culprits: list[dict]
     functions: list[dict]
+    buffers: list[dict] = field(default_factory=list)
+    calls: list[list] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
 
     def instructions_of(self, name: str) -> int:
-        """What a function executed itself, idling left out."""
+        """What a function executed itself."""
         return sum(f["instructions"] for f in self.functions if f["name"] == name)
 
     @property
-    def touches(self) -> int:
+    def accesses(self) -> int:
         """Loads and stores, of any width."""
         return sum(
             sum(function[kind].values())
@@ -34,17 +43,50 @@ class Interval:
             for kind in ("loads", "stores")
         )
 
+    def touches(self, case: str) -> int | None:
+        """Bytes of payload loaded and stored in a case such as tcp_rx; None: nobody knows
+        where payload lies in this firmware."""
+        return sum(touched(self.buffers, self.places, case)) if self.places else None
+
+    def as_record(self) -> dict:
+        """What is kept of it."""
+        whole = asdict(self)
+        del whole["places"]
+        return whole
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """What the plugin has to know of a firmware beside its functions: which of them begin
+    which kind of work, and where payload may lie."""
+
+    rules: work.Rules
+    buffers: Callable[[Path], tuple[Buffers, ...]]
+
+
+PLUMB = Firmware(work.PLUMB, of_plumb)
+
 
 class Profile:
     """One boot's counts, read while the board runs."""
 
-    def __init__(self, firmware: Path, folder: Path) -> None:
+    def __init__(self, program: Path, folder: Path, about: Firmware | None = PLUMB) -> None:
+        """`about` is None for a program that neither receives nor sends: all of its work
+        is of one kind."""
         folder.mkdir(parents=True, exist_ok=True)
         self._map = folder / "functions.map"
         self._out = folder / "counts.jsonl"
         self._out.unlink(missing_ok=True)
-        Program(firmware).write_function_map(self._map)
+        self._places = find(program, about.buffers(program)) if about else []
+        elf = Program(program)
+        elf.write_function_map(self._map, self._lines(elf, about) if about else ())
         self._offset = 0
+
+    def _lines(self, program: Program, about: Firmware) -> list[str]:
+        lines = [f"work {k} {f.address:x}" for k, f in work.begins(program, about.rules)]
+        vectors = program.address_of("vectors")
+        lines += [f"vectors {vectors:x} {VECTORS_BYTES:x}"] if vectors is not None else []
+        return lines + [place.line() for place in self._places]
 
     def option(self) -> str:
         """The value of the emulator's -plugin option."""
@@ -81,8 +123,7 @@ class Profile:
         self._offset += len(line)
         return line
 
-    @staticmethod
-    def _interval(line: str) -> Interval:
+    def _interval(self, line: str) -> Interval:
         whole = json.loads(line)
         whole.pop("interval")
-        return Interval(**whole)
+        return Interval(**whole, places=self._places)

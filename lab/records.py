@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)

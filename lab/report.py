@@ -23,7 +23,8 @@ SPEED = (
 COST = (
     ("instr/byte", "instructions_per_byte", 3),
     ("instr/packet", "instructions_per_packet", 0),
-    ("access/byte", "touches_per_byte", 3),
+    ("touches/byte", "touches_per_byte", 3),
+    ("access/byte", "accesses_per_byte", 3),
     ("misaligned", "misaligned_accesses", 0),
     ("seg/ack", "segments_per_ack", 1),
 )

@@ -24,7 +24,7 @@ def run(
     target: Isa, program: Path, arguments: list[str], out: Path, limit_s: float = LIMIT_S
 ) -> list[Case]:
     """Runs a program that measures; its cases in order."""
-    profile = Profile(program, out)
+    profile = Profile(program, out, None)
     text = execute(target, program, arguments, ("-plugin", profile.option()), limit_s)
     labels = [tuple(line.split()[1:]) for line in text.splitlines() if line.startswith("case ")]
     intervals = profile.rest()

@@ -39,7 +39,7 @@ enum {
 
 /* And a guard: see plumb_gem_config.rx_pool. */
 static PACKETS uint8_t receive_memory[RX_BUFFERS * RX_BUFFER + PLUMB_DMA_LINE];
-static PACKETS uint8_t segment_memory[SEGMENT_PACKETS * SEGMENT_BYTES];
+static PACKETS uint8_t segment_memory[SEGMENT_PACKETS][SEGMENT_BYTES];
 static PACKETS uint8_t header_memory[HEADER_PACKETS * HEADER_BYTES];
 static PACKETS struct plumb_packet receive_packets[RX_BUFFERS];
 static PACKETS struct plumb_packet segment_packets[SEGMENT_PACKETS];

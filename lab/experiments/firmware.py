@@ -21,6 +21,7 @@ METRICS = (
     "instructions_per_byte",
     "instructions_per_packet",
     "touches_per_byte",
+    "accesses_per_byte",
     "misaligned_accesses",
     "throughput_busy",
 )

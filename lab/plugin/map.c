@@ -7,7 +7,7 @@
 
 #include "qemu.h"
 
-struct map_function map_functions[MAP_FUNCTIONS_MAX] = {{0, 0, "(outside)"}};
+struct map_function map_functions[MAP_FUNCTIONS_MAX] = {{0, 0, false, "(outside)"}};
 unsigned map_function_count = 1;
 
 static uint64_t linked_code;
@@ -38,7 +38,7 @@ unsigned map_function_named(const char *name) {
     return 0;
 }
 
-static bool add_function(uint64_t address, uint64_t size, const char *name) {
+static bool add_function(uint64_t address, uint64_t size, const char *name, bool is_thumb) {
     const struct map_function *last = &map_functions[map_function_count - 1];
     if (map_function_count == MAP_FUNCTIONS_MAX || address < last->address + last->size) {
         return false;
@@ -46,15 +46,18 @@ static bool add_function(uint64_t address, uint64_t size, const char *name) {
     struct map_function *next = &map_functions[map_function_count++];
     next->address = address;
     next->size = size;
+    next->is_thumb = is_thumb;
     strcpy(next->name, name);
     return true;
 }
 
 static bool take_line(const char *line, map_other_line other) {
     uint64_t address, size;
-    char name[MAP_NAME_CHARACTERS];
-    if (sscanf(line, "function %" SCNx64 " %" SCNx64 " %127s", &address, &size, name) == 3) {
-        return add_function(address, size, name);
+    char name[MAP_NAME_CHARACTERS], state[8];
+    int found =
+        sscanf(line, "function %" SCNx64 " %" SCNx64 " %127s %7s", &address, &size, name, state);
+    if (found >= 3) {
+        return add_function(address, size, name, found == 4 && strcmp(state, "thumb") == 0);
     }
     return sscanf(line, "code %" SCNx64, &linked_code) == 1 || (other != NULL && other(line));
 }

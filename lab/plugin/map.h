@@ -6,7 +6,7 @@
  *
  *     code ADDRESS                where its first executable segment was linked
  *                                 (programs of a host are loaded elsewhere)
- *     function ADDRESS SIZE NAME  sorted by address, no overlap
+ *     function ADDRESS SIZE NAME  sorted by address, no overlap; `thumb` may follow
  *
  * and whatever a plugin reads itself. All numbers are hexadecimal.
  *
@@ -25,6 +25,7 @@
 struct map_function {
     uint64_t address;
     uint64_t size;
+    bool is_thumb;
     char name[MAP_NAME_CHARACTERS];
 };
 

@@ -42,6 +42,9 @@ def test_it_records_every_measurement(run):
         for metric in ("throughput", "instructions_per_byte", "instructions_per_packet"):
             assert find(records, metric, case).value > 0, (case, metric)
         assert find(records, "misaligned_accesses", case).value == 0
+    # The checksum reads what arrives; what is sent is copied with the checksum on the way.
+    assert find(records, "touches_per_byte", "tcp_rx").value == pytest.approx(1, abs=0.001)
+    assert find(records, "touches_per_byte", "tcp_tx").value == pytest.approx(2, abs=0.001)
     assert find(records, "text_bytes", "total").value > 0
 
 
@@ -51,6 +54,8 @@ def test_it_records_where_the_instructions_went(run):
     assert [line["case"] for line in lines] == list(CASES)
     for line in lines:
         assert sum(f["instructions"] for f in line["functions"]) == line["instructions"]
+        whole = line["instructions"] + line["idle_instructions"]
+        assert sum(call[3] for call in line["calls"]) == whole
 
 
 def test_its_capture_opens_and_holds_the_transfers(run):

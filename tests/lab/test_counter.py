@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from lab.elf import Program
-from lab.profile import Profile
+from lab.profile import Firmware, Profile
 
 ROUNDS = 10
+ABOUT = Firmware({"idle": ("*:board_idle",)}, lambda program: ())
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def interval(tmp_path_factory: pytest.TempPathFactory):
     source = Path(__file__).with_name("counted.S")
     flags = ["-nostdlib", "-marm", "-mcpu=cortex-a9", "-g", "-Wl,-Ttext=0x8000"]
     subprocess.run(["arm-none-eabi-gcc", *flags, "-o", program, source], check=True)
-    profile = Profile(program, folder)
+    profile = Profile(program, folder, ABOUT)
     machine = ["-M", "xilinx-zynq-a9", "-display", "none", "-no-reboot", "-icount", "shift=4"]
     subprocess.run(
         ["qemu-system-arm", *machine, "-kernel", program, "-plugin", profile.option()],
@@ -42,10 +43,10 @@ def test_instructions_are_exact_and_only_of_the_interval(interval):
 
 
 def test_idle_is_kept_apart_with_all_it_calls(interval):
-    # Nine of ten times idle calls the helper; then its last instruction is busy.
+    # Nine of ten times idle calls the helper.
     assert function(interval, "helper")["idle"] == 2 * (ROUNDS - 1)
     idle = function(interval, "board_idle")
-    assert idle["idle"] + idle["instructions"] == 5 * (ROUNDS - 1) + 3
+    assert (idle["idle"], idle["instructions"]) == (5 * (ROUNDS - 1) + 3, 0)
     assert interval[0].idle_instructions == sum(f["idle"] for f in interval[0].functions)
 
 
@@ -53,6 +54,11 @@ def test_loads_of_many_registers_are_many_loads(interval):
     work = function(interval, "work")
     assert work["loads"] == {"2": ROUNDS, "4": 5 * ROUNDS}
     assert work["stores"] == {"1": ROUNDS, "4": ROUNDS}
+
+
+def test_registers_of_one_instruction_are_counted_one_by_one(interval):
+    work = function(interval, "work")
+    assert work["by_register"] == work["instructions"] + 2 * ROUNDS
 
 
 def test_misaligned_accesses_are_found_with_their_place(interval):

@@ -20,7 +20,7 @@ def test_a_record_has_the_schema_s_fields_in_order(tmp_path):
     records.write(path, [Record("throughput", "zynq", "tcp_rx", "throughput", 1.5, "Mbit/s")])
     assert list(json.loads(path.read_text())) == list(records.FIELDS)
     assert records.read(path)[0].value == 1.5
-    assert records.read(path)[0].schema == 1
+    assert records.read(path)[0].schema == 2
 
 
 def test_median_and_spread():
