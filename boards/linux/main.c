@@ -37,7 +37,7 @@ enum {
 /* A pool's storage and the pool. */
 #define POOL(name, packets, bytes)                                                                 \
     static struct plumb_packet name##_descriptors[packets];                                        \
-    static _Alignas(PLUMB_DMA_LINE) uint8_t name##_memory[packets][bytes];                    \
+    static _Alignas(PLUMB_DMA_LINE) uint8_t name##_memory[packets][bytes];                         \
     static struct plumb_pool name
 
 POOL(receive, RECEIVE_PACKETS, RECEIVE_BYTES);
