@@ -7,14 +7,18 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import tools
 from .errors import LabError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 INTERRUPTED = 130
+FILE_WIDTH = 190
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -45,6 +49,16 @@ def check_writable(path: Path | None) -> None:
         pass
     if is_new:
         path.unlink()
+
+
+def terminal() -> "Console":
+    """Where tables go; a file has room for wide ones."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
+    return console
 
 
 def guarded(command: Callable[..., int]) -> Callable[..., None]:
@@ -174,6 +188,41 @@ def run(
     tools.ensure("run")
     options = running.Options(application, board, tap, pcap, opt, routines, takes_misaligned)
     return running.run(options, os.getpid())
+
+
+@app.command()
+@guarded
+def compare(
+    before: Annotated[str, typer.Argument(help="A run: see below.", metavar="A")],
+    after: Annotated[str, typer.Argument(help="The one to judge.", metavar="B")],
+    markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
+    gate: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="PERCENT", help="End with 1 if anything got worse by more."),
+    ] = None,
+) -> int:
+    """Print what changed from one run to another, by case and metric.
+
+    A run is a folder, a file of records, a folder of out/ (or the beginning of its name),
+    latest, previous, or recorded: what docs/results.md says.
+    """
+    from . import compare as comparing
+    from . import runs
+
+    return comparing.run(runs.find(before), runs.find(after), gate, markdown, terminal())
+
+
+@app.command()
+@guarded
+def history(
+    metric: Annotated[str, typer.Option(help="What to follow.")] = "instructions_per_byte",
+    case: Annotated[str, typer.Option(help="Only these cases (a pattern).")] = "*",
+    board: Annotated[str, typer.Option(help="Only these boards (a pattern).")] = "*",
+) -> int:
+    """Print a metric over all runs in out/, and over what was recorded before."""
+    from . import history as past
+
+    return past.run(past.Query(metric, case, board), terminal())
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
