@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import build, connections, goals, lines, measure, records, report, sizes
+from . import build, connections, goals, lines, measure, page, records, report, sizes
 from .board import Board, Kind, Setup, kind_of
 from .elf import Program
 from .errors import LabError
@@ -209,6 +209,7 @@ class Bench:
         report.show(self.terminal, head, tables, note)
         self._show_culprits()
         self.terminal.print(f"records: {self.out / 'results.jsonl'}", soft_wrap=True)
+        self.terminal.print(f"to look at: {page.write(self.out, verdicts)}", soft_wrap=True)
         if self.options.record:
             self._write_pages(head, tables, note)
 

@@ -1,29 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figures, made of records, in one HTML file that needs nothing else to be looked at."""
+"""Figures of experiments, and the colours of all figures; lab/page.py puts them on a page."""
 
-import html
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+# Told apart on white and on black, also by most who see fewer colours.
 COLOURS = (
-    "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b",
-    "#17becf", "#e377c2", "#bcbd22", "#7f7f7f", "#0b3d91", "#e6ab02",
+    "#4269d0", "#e07b39", "#2f9e8f", "#d1495b", "#8d6fc9", "#9a7b4f",
+    "#3d9be0", "#c9a227", "#6c8f3c", "#c45ab3", "#4f7f9b", "#b5651d",
+    "#7a5ea8", "#2e7d5b", "#b86b8f", "#6f6f2e",
 )  # fmt: skip
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>{title}</title>
-<style>body {{ font-family: sans-serif; margin: 1.5em; }}</style></head>
-<body>
-<h1>{title}</h1>
-{paragraphs}
-{figures}
-</body>
-</html>
-"""
+# What is judged looks the same on every page.
+JUDGED = {"met": "#2f9e6f", "better": "#2f9e6f", "not met": "#d1495b", "worse": "#d1495b"}
+NEUTRAL = {"changed": "#8a8f98", "all others": "#8a8f98"}
 
 
 def lines(
@@ -48,36 +39,24 @@ def bars(
 
     figure = Figure([Bar(x=groups, y=values, name=name) for name, values in series.items()])
     figure.update_layout(barmode="group")
+    figure.update_xaxes(type="category")  # also where all of them look like numbers
     return _titled(figure, title, x, y)
 
 
 def _titled(figure: "Figure", title: str, x: str, y: str) -> "Figure":
-    figure.update_layout(title=title, height=420, template="plotly_white")
+    figure.update_layout(title=title, height=420)
     figure.update_xaxes(title=x)
     figure.update_yaxes(title=y, rangemode="tozero")
     return figure
 
 
-def _colour(figures: "list[Figure]") -> None:
+def colour(figures: "list[Figure]") -> None:
     """One colour for a name, in all figures of a page."""
+    fixed = JUDGED | NEUTRAL
     names = dict.fromkeys(trace.name for figure in figures for trace in figure.data)
-    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
+    free = [name for name in names if name not in fixed]
+    colours = fixed | {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(free)}
     for figure in figures:
         for trace in figure.data:
             part = trace.line if trace.type == "scatter" else trace.marker
             part.color = colours[trace.name]
-
-
-def write(path: Path, title: str, sentences: list[str], figures: "list[Figure]") -> None:
-    """Writes the page; the library that draws is in it once."""
-    _colour(figures)
-    drawn = [
-        figure.to_html(full_html=False, include_plotlyjs=index == 0)
-        for index, figure in enumerate(figures)
-    ]
-    paragraphs = [f"<p>{html.escape(sentence)}</p>" for sentence in sentences]
-    path.write_text(
-        _PAGE.format(
-            title=html.escape(title), paragraphs="\n".join(paragraphs), figures="\n".join(drawn)
-        )
-    )

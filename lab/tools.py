@@ -90,6 +90,8 @@ TOOLS = (
     Tool("tcpdump", "tcpdump", TEST),
     Tool("tshark", "tshark", TEST),
     Tool("dnsmasq", "dnsmasq-base", TEST),
+    Tool("chromium", "chromium", TEST),  # looks at report.html
+    Tool("chromedriver", "chromium-driver", TEST),
     Tool("git", "git", BENCH | ISAS),
     Tool("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf", ISAS),
     Tool("mips-linux-gnu-gcc", "gcc-mips-linux-gnu", ISAS),

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .. import goals, lock, plots, records, report, tools
+from .. import goals, lock, page, records, report, tools
 from ..errors import LabError
 from ..paths import BUILD, OUT, ROOT
 from ..records import Record
@@ -50,18 +50,12 @@ def run(options: Options) -> int:
     verdicts = goals.judge_experiment(found, options.name, boards, experiment.lacks())
     found += goals.as_records(verdicts, "", {"commit": tools.commit()})
     records.write(out / "results.jsonl", found)
-    page = Page(experiment, found, verdicts, options)
-    page.show(terminal)
-    plots.write(
-        out / f"{options.name}.html",
-        experiment.title,
-        [experiment.question, *page.answers],
-        experiment.plot(found),
-    )
+    printed = Page(experiment, found, verdicts, options)
+    printed.show(terminal)
     terminal.print(f"records: {out / 'results.jsonl'}", soft_wrap=True)
-    terminal.print(f"plot: {out / f'{options.name}.html'}", soft_wrap=True)
+    terminal.print(f"to look at: {page.write(out, verdicts)}", soft_wrap=True)
     if options.record:
-        page.write(DOCS / f"results-{options.name}.md")
+        printed.write(DOCS / f"results-{options.name}.md")
     return 1 if any(verdict.is_failure for verdict in verdicts) else 0
 
 

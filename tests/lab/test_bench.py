@@ -5,6 +5,7 @@ import json
 import subprocess
 
 import pytest
+from browser import PHONE, look
 from helpers import needs_tap, plumb
 
 from lab.measure import CASES
@@ -56,6 +57,16 @@ def test_it_records_where_the_instructions_went(run):
         assert sum(f["instructions"] for f in line["functions"]) == line["instructions"]
         whole = line["instructions"] + line["idle_instructions"]
         assert sum(call[3] for call in line["calls"]) == whole
+
+
+def test_it_leaves_a_page_to_look_at(run):
+    done, folder = run
+    assert f"to look at: {folder / 'report.html'}" in done.stdout
+    seen = look(folder / "report.html", PHONE)
+    assert (seen.requests, seen.console, seen.outside, seen.small) == ([], [], [], [])
+    assert len(seen.charts) >= 5 and all(marks > 0 for marks in seen.charts)
+    for record in read(folder / "results.jsonl"):
+        assert record.case.partition(" ")[0] in seen.text and record.board in seen.text
 
 
 def test_its_capture_opens_and_holds_the_transfers(run):
