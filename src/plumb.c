@@ -3,16 +3,29 @@
  * The composition: which layers there are and who takes what from whom. The
  * only file that knows all of them.
  */
+#include "inet/fragment.h"
 #include "inet/ipv4.h"
 #include "inet/udp.h"
 #include "link/link.h"
 #include "tcp/tcp.h"
 
-enum { LINK, INET, UDP, TCP, LAYER_COUNT };
+enum {
+    LINK,
+    INET,
+#ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
+    FRAGMENTS,
+#endif
+    UDP,
+    TCP,
+    LAYER_COUNT
+};
 
 const struct pl_layer *const pl_layers[] = {
     [LINK] = &pl_link_layer,
     [INET] = &pl_inet_layer,
+#ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
+    [FRAGMENTS] = &pl_fragment_layer,
+#endif
     [UDP] = &pl_udp_layer,
     [TCP] = &pl_tcp_layer,
 };

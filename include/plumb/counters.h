@@ -58,7 +58,11 @@ struct plumb;
     DROP(ipv4_option, "malformed option or source route")                                          \
     DROP(ipv4_source, "source address that no host may have")                                      \
     DROP(ipv4_not_for_us, "destination is not ours; Plumb does not forward")                       \
-    DROP(ipv4_fragment, "fragments are not reassembled yet")                                       \
+    DROP(ipv4_fragment, "fragment that is malformed, a duplicate or at odds with others")          \
+    DROP(ipv4_fragment_timeout, "fragment whose datagram was not complete in time")                \
+    DROP(ipv4_fragment_quota, "fragment beyond what its source, or all, may have waiting")         \
+    EVENT(ipv4_reassembled, "datagrams put together from fragments")                               \
+    EVENT(ipv4_fragmented, "datagrams sent in fragments")                                          \
     DROP(ipv4_protocol, "no such protocol here")                                                   \
     DROP(ipv4_no_route, "no interface or gateway for the destination")                             \
     DROP(ipv4_no_buffer, "no packet to send with")                                                 \

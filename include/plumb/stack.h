@@ -52,11 +52,17 @@ struct plumb_options {
     struct plumb_pool *references; /* reference pool for sending by reference, or null */
 };
 
+#ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
+#define PLUMB_STACK_FRAGMENTS_ (64 + 64 * CONFIG_PLUMB_IPV4_REASSEMBLIES)
+#else
+#define PLUMB_STACK_FRAGMENTS_ 0
+#endif
+
 /* Bytes that plumb_create() needs, as bounded by this build's configuration. */
 #define PLUMB_STACK_BYTES                                                                          \
-    (2560 + 512 * CONFIG_PLUMB_TCP_CONNECTIONS + 64 * CONFIG_PLUMB_TCP_LISTENERS +                 \
-     64 * CONFIG_PLUMB_UDP_SOCKETS + 64 * CONFIG_PLUMB_ARP_ENTRIES +                               \
-     32 * CONFIG_PLUMB_TCP_HASH_BUCKETS)
+    (2560 + PLUMB_STACK_FRAGMENTS_ + 512 * CONFIG_PLUMB_TCP_CONNECTIONS +                          \
+     64 * CONFIG_PLUMB_TCP_LISTENERS + 64 * CONFIG_PLUMB_UDP_SOCKETS +                             \
+     64 * CONFIG_PLUMB_ARP_ENTRIES + 32 * CONFIG_PLUMB_TCP_HASH_BUCKETS)
 
 /* Declares static storage for one instance. */
 #define PLUMB_STACK_MEMORY(name) uint64_t name[(PLUMB_STACK_BYTES + 7) / 8]

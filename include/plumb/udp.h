@@ -51,13 +51,16 @@ uint16_t plumb_udp_port(const struct plumb_udp *socket);
  * buffer or the pool is empty. */
 struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length);
 
-/* Sends a packet from plumb_udp_take(); the packet is the stack's from here on,
- * also on error. Returns PLUMB_OK, PLUMB_ERROR_TOO_LONG, PLUMB_ERROR_NO_ROUTE,
- * or PLUMB_ERROR_WOULD_BLOCK when the interface's ring is full. */
+/* Sends a packet from plumb_udp_take(), in fragments when it is longer than the interface's
+ * MTU; the packet is the stack's from here on, also on error. Returns PLUMB_OK,
+ * PLUMB_ERROR_NO_ROUTE, PLUMB_ERROR_WOULD_BLOCK when the interface's ring is full (of
+ * fragments, some may have gone), PLUMB_ERROR_NO_BUFFER when there are not packets for all
+ * fragments, or, in a build without fragments, PLUMB_ERROR_TOO_LONG. */
 int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
                           struct plumb_packet *packet);
 
-/* Copies `length` bytes into a datagram and sends it. Also PLUMB_ERROR_NO_BUFFER. */
+/* Copies `length` bytes (up to 65507; in a build without fragments, what a buffer holds)
+ * into a datagram and sends it. Returns as above, or PLUMB_ERROR_TOO_LONG. */
 int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const void *payload,
                    size_t length);
 

@@ -17,6 +17,7 @@ enum {
 };
 
 #define CODE_FRAGMENTATION_NEEDED 4
+#define CODE_REASSEMBLY           1
 #define QUOTED_PAYLOAD            8
 
 struct icmp_header {
@@ -124,9 +125,9 @@ void pl_icmp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
 }
 
 /* Errors are never sent about errors, broadcasts or anything but a first
- * fragment; fragments and doubtful sources do not get here. */
-void pl_icmp_unreachable(struct plumb *stack, struct plumb_netif *netif, uint8_t code,
-                         const struct pl_ipv4_header *header, const struct plumb_packet *packet) {
+ * fragment; other fragments and doubtful sources do not get here. */
+static void send_error(struct plumb *stack, struct plumb_netif *netif, uint8_t type, uint8_t code,
+                       const struct pl_ipv4_header *header, const struct plumb_packet *packet) {
     unsigned header_length = (header->version_length & 15U) * 4;
     unsigned quoted = packet->length < QUOTED_PAYLOAD ? packet->length : QUOTED_PAYLOAD;
 
@@ -137,11 +138,23 @@ void pl_icmp_unreachable(struct plumb *stack, struct plumb_netif *netif, uint8_t
         return;
     struct icmp_header *icmp = (void *)message->data;
     message->length = message->total = (uint16_t)(sizeof *icmp + header_length + quoted);
-    *icmp = (struct icmp_header){TYPE_UNREACHABLE, code, {0}, {0}, {0}};
+    *icmp = (struct icmp_header){type, code, {0}, {0}, {0}};
     pl_copy(icmp + 1, header, header_length + quoted);
     icmp->checksum.be = (uint16_t)~pl_sum(icmp, message->length);
     send_to(stack, netif, message, pl_net32_get(header->source));
     plumb_packet_put(message);
+}
+
+void pl_icmp_unreachable(struct plumb *stack, struct plumb_netif *netif, uint8_t code,
+                         const struct pl_ipv4_header *header, const struct plumb_packet *packet) {
+    send_error(stack, netif, TYPE_UNREACHABLE, code, header, packet);
+}
+
+/* Nothing is said about a message of ICMP: it may be an error itself. */
+void pl_icmp_time_exceeded(struct plumb *stack, struct plumb_netif *netif,
+                           const struct pl_ipv4_header *header, const struct plumb_packet *packet) {
+    if (header->protocol != PL_PROTOCOL_ICMP)
+        send_error(stack, netif, TYPE_TIME_EXCEEDED, CODE_REASSEMBLY, header, packet);
 }
 
 const struct pl_layer pl_inet_layer = {

@@ -9,6 +9,7 @@
 #include "inet/ipv4.h"
 
 #include "bytes/bytes.h"
+#include "inet/fragment.h"
 #include "packet/packet.h"
 
 #define OPTION_END          0
@@ -76,6 +77,10 @@ static int header_fault(const struct plumb_packet *packet, const struct pl_ipv4_
     return -1;
 }
 
+static bool is_fragment(const struct pl_ipv4_header *header) {
+    return plumb_get16(header->fragment) & PL_IPV4_FRAGMENT_MASK;
+}
+
 /* The first reason not to take a datagram with a sound header, or -1. */
 static int address_fault(const struct plumb_netif *netif, const struct pl_ipv4_header *header,
                          struct plumb_packet *packet) {
@@ -88,8 +93,10 @@ static int address_fault(const struct plumb_netif *netif, const struct pl_ipv4_h
             return PLUMB_COUNTER_ipv4_not_for_us;
         packet->flags |= PLUMB_PACKET_BROADCAST;
     }
-    if (plumb_get16(header->fragment) & PL_IPV4_FRAGMENT_MASK)
+#ifndef CONFIG_PLUMB_IPV4_FRAGMENTS
+    if (is_fragment(header))
         return PLUMB_COUNTER_ipv4_fragment;
+#endif
     return -1;
 }
 
@@ -116,6 +123,13 @@ void pl_ipv4_input(struct plumb *stack, void *state, struct plumb_netif *netif,
     if (total < packet->total)
         plumb_packet_trim_to(packet, total);
     pl_packet_pull(packet, (header->version_length & 15U) * 4);
+#ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
+    if (is_fragment(header)) {
+        packet = pl_fragment_input(stack, netif, &header, packet);
+        if (!packet)
+            return;
+    }
+#endif
     const struct pl_protocol *protocol = pl_protocol_find(header->protocol);
     if (!protocol) {
         pl_icmp_unreachable(stack, netif, PL_ICMP_UNREACHABLE_PROTOCOL, header, packet);
@@ -164,11 +178,21 @@ void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ip
     word[4].be = destination.be;
 }
 
-int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
-                 uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination) {
-    pl_ipv4_push_header(packet, protocol, source, destination,
-                        pl_sum_addresses(source.be, destination.be));
+int pl_ipv4_route(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet) {
     if (route->broadcast)
         return pl_link_broadcast(route->netif, packet);
     return pl_link_send(stack, pl_neighbour_resolve(stack, route->netif, route->next_hop), packet);
+}
+
+int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
+                 uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination) {
+    if (!pl_ipv4_fits(route, packet->total))
+#ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
+        return pl_fragment_send(stack, route, packet, protocol, source, destination);
+#else
+        return PLUMB_ERROR_TOO_LONG;
+#endif
+    pl_ipv4_push_header(packet, protocol, source, destination,
+                        pl_sum_addresses(source.be, destination.be));
+    return pl_ipv4_route(stack, route, packet);
 }

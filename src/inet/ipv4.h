@@ -83,8 +83,18 @@ bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);
 void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
                          plumb_ipv4 destination, uint32_t address_sum);
 
-/* Adds the header and sends along a route. The caller keeps its hold. Returns
- * PLUMB_OK or PLUMB_ERROR_WOULD_BLOCK. */
+/* Sends a packet, complete with its header, along a route. The caller keeps its hold.
+ * Returns PLUMB_OK or PLUMB_ERROR_WOULD_BLOCK. */
+int pl_ipv4_route(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet);
+
+/* Whether a payload goes out along a route in one piece. */
+static inline bool pl_ipv4_fits(const struct pl_route *route, unsigned length) {
+    return length + PL_IPV4_HEADER <= route->netif->mtu;
+}
+
+/* Adds the header and sends along a route, in fragments when it does not fit. The caller
+ * keeps its hold. Returns PLUMB_OK, PLUMB_ERROR_WOULD_BLOCK, PLUMB_ERROR_NO_BUFFER (only
+ * of fragments) or PLUMB_ERROR_TOO_LONG. */
 int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet,
                  uint8_t protocol, plumb_ipv4 source, plumb_ipv4 destination);
 
@@ -98,5 +108,9 @@ enum {
  * (RFC 1122 section 3.2.2, rate limit). The packet stays the caller's. */
 void pl_icmp_unreachable(struct plumb *stack, struct plumb_netif *netif, uint8_t code,
                          const struct pl_ipv4_header *header, const struct plumb_packet *packet);
+
+/* The same for a datagram that was not complete in time. */
+void pl_icmp_time_exceeded(struct plumb *stack, struct plumb_netif *netif,
+                           const struct pl_ipv4_header *header, const struct plumb_packet *packet);
 
 #endif

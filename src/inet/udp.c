@@ -5,6 +5,7 @@
 #include <plumb/udp.h>
 
 #include "bytes/bytes.h"
+#include "inet/fragment.h"
 #include "inet/ports.h"
 #include "inet/udp.h"
 #include "packet/packet.h"
@@ -150,20 +151,22 @@ uint16_t plumb_udp_port(const struct plumb_udp *socket) {
     return socket->local.port;
 }
 
-struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length) {
-    struct plumb_pool *pool = socket->stack->options.segments;
+/* Payload that a buffer holds behind the headers. */
+static size_t longest_taken(const struct plumb_udp *socket) {
+    return socket->stack->options.segments->capacity - (size_t)PL_HEADROOM;
+}
 
-    if (length > pool->capacity - (size_t)PL_HEADROOM)
+struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length) {
+    if (length > longest_taken(socket))
         return NULL;
-    struct plumb_packet *packet = plumb_packet_take(pool, PL_HEADROOM);
+    struct plumb_packet *packet = plumb_packet_take(socket->stack->options.segments, PL_HEADROOM);
     if (packet)
         packet->length = packet->total = (uint16_t)length;
     return packet;
 }
 
-static void push_header(const struct plumb_udp *socket, const struct pl_route *route,
-                        plumb_ipv4 source, struct plumb_endpoint to, struct plumb_packet *packet) {
-    bool offload = route->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
+static void push_header(const struct plumb_udp *socket, plumb_ipv4 source, struct plumb_endpoint to,
+                        struct plumb_packet *packet, bool offload) {
     uint32_t sum = packet->sum;
 
     if (!offload && !(packet->flags & PLUMB_PACKET_SUMMED))
@@ -186,19 +189,24 @@ static void push_header(const struct plumb_udp *socket, const struct pl_route *r
     word[1].be = length | pl_second_half(checksum ? checksum : 0xffff);
 }
 
+static plumb_ipv4 source_of(const struct plumb_udp *socket, const struct pl_route *route) {
+    return socket->local.address.be ? socket->local.address : route->netif->ipv4;
+}
+
 int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
                           struct plumb_packet *packet) {
     struct plumb *stack = socket->stack;
     struct pl_route route;
-    int result;
+    int result = PLUMB_ERROR_NO_ROUTE;
 
-    if (!pl_route_find(stack, socket->only, to.address, &route)) {
-        result = PLUMB_ERROR_NO_ROUTE;
-    } else if (packet->total + UDP_HEADER + PL_IPV4_HEADER > route.netif->mtu) {
-        result = PLUMB_ERROR_TOO_LONG;
-    } else {
-        plumb_ipv4 source = socket->local.address.be ? socket->local.address : route.netif->ipv4;
-        push_header(socket, &route, source, to, packet);
+    if (pl_route_find(stack, socket->only, to.address, &route)) {
+        plumb_ipv4 source = source_of(socket, &route);
+        bool offload = route.netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
+#ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
+        /* A device sums only what it is given at once. */
+        offload &= pl_ipv4_fits(&route, packet->total + UDP_HEADER);
+#endif
+        push_header(socket, source, to, packet, offload);
         result = pl_ipv4_send(stack, &route, packet, PL_PROTOCOL_UDP, source, to.address);
     }
     plumb_packet_put(packet);
@@ -206,12 +214,54 @@ int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
     return result;
 }
 
+#ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
+
+/* More than a buffer holds: sent in fragments, each copied from where the payload lies,
+ * which a descriptor stands for that nobody keeps. */
+static int send_long(struct plumb_udp *socket, struct plumb_endpoint to, const void *payload,
+                     size_t length) {
+    struct plumb *stack = socket->stack;
+    struct plumb_packet lent = {.data = (uint8_t *)(uintptr_t)payload};
+    struct pl_route route;
+
+    if (length > PL_IPV4_PAYLOAD_MOST - UDP_HEADER)
+        return PLUMB_ERROR_TOO_LONG;
+    if (!pl_route_find(stack, socket->only, to.address, &route))
+        return PLUMB_ERROR_NO_ROUTE;
+    struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
+    if (!packet)
+        return PLUMB_ERROR_NO_BUFFER;
+    plumb_ipv4 source = source_of(socket, &route);
+    lent.length = lent.total = packet->total = (uint16_t)length;
+    packet->more = &lent;
+    push_header(socket, source, to, packet, false);
+    int result = pl_fragment_send(stack, &route, packet, PL_PROTOCOL_UDP, source, to.address);
+    packet->more = NULL;
+    plumb_packet_put(packet);
+    pl_settle(stack);
+    return result;
+}
+
+#else
+
+static int send_long(struct plumb_udp *socket, struct plumb_endpoint to, const void *payload,
+                     size_t length) {
+    (void)socket;
+    (void)to;
+    (void)payload;
+    (void)length;
+    return PLUMB_ERROR_TOO_LONG;
+}
+
+#endif
+
 int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const void *payload,
                    size_t length) {
+    if (length > longest_taken(socket))
+        return send_long(socket, to, payload, length);
     struct plumb_packet *packet = plumb_udp_take(socket, length);
-
     if (!packet)
-        return socket->stack->options.segments->free ? PLUMB_ERROR_TOO_LONG : PLUMB_ERROR_NO_BUFFER;
+        return PLUMB_ERROR_NO_BUFFER;
     packet->sum = pl_copy_sum(packet->data, payload, length);
     packet->flags = PLUMB_PACKET_SUMMED;
     return plumb_udp_send_packet(socket, to, packet);

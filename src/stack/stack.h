@@ -19,7 +19,7 @@
 
 #include "stack/wheel.h"
 
-#define PL_LAYERS_MOST 4
+#define PL_LAYERS_MOST 5
 
 struct pl_layer {
     uint16_t state_size; /* bytes of its state, zeroed at creation */

@@ -147,6 +147,16 @@ void frame_tcp(struct frame *frame, const struct frame_path *path, uint32_t sequ
     frame_finish(frame);
 }
 
+void frame_fragment(struct frame *frame, const struct frame_path *path, unsigned protocol,
+                    unsigned identification, unsigned field, const void *bytes, unsigned length) {
+    frame_ipv4(frame, path, protocol, 0, 0);
+    frame_put16(frame, frame->network + 4U, identification);
+    frame_put16(frame, frame->network + 6U, field);
+    frame_append(frame, bytes, length);
+    frame_put16(frame, frame->network + 2U, (unsigned)frame->length - frame->network);
+    frame_fix_checksums(frame);
+}
+
 uint32_t frame_sum(const uint8_t *bytes, unsigned length, uint32_t start) {
     uint32_t total = start;
     for (unsigned i = 0; i < length; i++)
@@ -188,6 +198,10 @@ static unsigned datagram_end(const struct frame *frame) {
     return end > frame->length ? frame->length : end;
 }
 
+static bool is_fragment(const struct frame *frame, unsigned network) {
+    return frame_get16(frame, network + 6) & 0x3fff;
+}
+
 /* Finds the headers of whatever the frame holds now; false when not IPv4. */
 static bool find_headers(const struct frame *frame, struct frame *found) {
     unsigned network = frame->length >= 18 && frame_get16(frame, 12) == 0x8100 ? 18 : 14;
@@ -206,7 +220,8 @@ void frame_fix_checksums(struct frame *frame) {
     unsigned end = datagram_end(frame), network = frame->network, transport = frame->transport;
     frame_put16(frame, network + 10, 0);
     frame_put16(frame, network + 10, ~frame_sum(frame->bytes + network, transport - network, 0));
-    if (!checksum_place(frame->bytes[network + 9], &place, &least) || end < transport + least)
+    if (is_fragment(frame, network) || !checksum_place(frame->bytes[network + 9], &place, &least) ||
+        end < transport + least)
         return;
     frame_put16(frame, transport + place, 0);
     unsigned checksum = ~transport_sum(frame, end) & 0xffff;
@@ -240,7 +255,8 @@ bool frame_checksums_good(const struct frame *frame) {
     unsigned network = view.network, transport = view.transport, end = datagram_end(&view);
     if (frame_sum(frame->bytes + network, transport - network, 0) != 0xffff)
         return false;
-    if (!checksum_place(frame->bytes[network + 9], &place, &least) || end < transport + least)
+    if (is_fragment(frame, network) || !checksum_place(frame->bytes[network + 9], &place, &least) ||
+        end < transport + least)
         return true;
     if (frame->bytes[network + 9] == PROTOCOL_UDP && !frame_get16(frame, transport + place))
         return true;

@@ -75,7 +75,13 @@ void frame_tcp(struct frame *frame, const struct frame_path *path, uint32_t sequ
                uint32_t acknowledgement, unsigned flags, unsigned window, const uint8_t *options,
                unsigned option_length, const void *payload, unsigned length);
 
-/* Sets the lengths, and the checksums, of an IPv4 frame as it now is. */
+/* A fragment: `field` is that of the header, the more-fragments flag and the offset in units
+ * of 8 bytes. */
+void frame_fragment(struct frame *frame, const struct frame_path *path, unsigned protocol,
+                    unsigned identification, unsigned field, const void *bytes, unsigned length);
+
+/* Sets the lengths, and the checksums, of an IPv4 frame as it now is; a fragment's transport
+ * is left alone, and never checked. */
 void frame_finish(struct frame *frame);
 void frame_fix_checksums(struct frame *frame);
 

@@ -58,6 +58,7 @@ struct trial {
     struct frame reply; /* and collected */
     uint64_t now_us;
     uint32_t injected, dropped, replies;
+    uint32_t waiting; /* fragments that may not have been dropped yet, at most */
     uint16_t fragment;
 };
 
