@@ -167,6 +167,33 @@ def run_experiment(
 
 @app.command()
 @guarded
+def profile(
+    board: BoardName = "zynq",
+    application: Annotated[str, typer.Option("--app", help="The application: iperf.")] = "iperf",
+    variant: Annotated[
+        str, typer.Option(help="A build: default, or what follows the board in a preset's name.")
+    ] = "default",
+    case: Annotated[
+        list[str] | None,
+        typer.Option(help="tcp_rx, tcp_tx, udp_rx or udp_tx (repeat); all when none is named."),
+    ] = None,
+    tap: Tap = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+) -> int:
+    """Show where a transfer's instructions go, by function and along a packet's path.
+
+    Exact, counted by the emulator; writes tables, folded stacks and a speedscope file.
+    """
+    from . import profiler
+
+    options = profiler.Options(board, application, variant, tuple(case or ()), tap, out)
+    profiler.check(options)
+    tools.ensure("bench")
+    return profiler.run(options)
+
+
+@app.command()
+@guarded
 def run(
     application: Annotated[str, typer.Argument(help="A folder of apps/, such as iperf.")],
     board: BoardName = "zynq",

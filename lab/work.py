@@ -3,9 +3,10 @@
 
 The work that a processor does is divided by calls, not by code, as one checksum serves
 both directions. What runs below a function that begins a kind is of that kind, down to
-the next function that begins one: so an acknowledgement sent while receiving is
-transmit work, and a received one that makes room for more is receive work until
-something is sent. What runs below none of them (the loop, the timers' wheel) is `other`.
+the next function that begins one. To tell an application what has arrived is receive
+work, and what it then sends is transmit work; so is an acknowledgement sent while
+receiving, while a received one is receive work until something is sent. What runs below
+none of them (the loop, the timers' wheel) is `other`.
 
 A rule is `FILE:FUNCTION`, both with wildcards, the file as the line table has it.
 """
@@ -28,6 +29,9 @@ PLUMB: Rules = {
         "drivers/gem/gem.c:gem_poll",
         "drivers/tap/tap.c:tap_poll",
         "src/*:pl_interface_input",
+        "src/tcp/*:pl_tcp_tell",
+        "apps/iperf/tcp_server.c:*",
+        "apps/iperf/udp_server.c:*",
     ),
     "transmit": (
         "drivers/gem/tx.c:*",
@@ -76,7 +80,7 @@ def kind_of(name: str, rules: Rules) -> str:
 
 def unused(program: Path, rules: Rules) -> list[str]:
     """The rules that no function of a program goes by."""
-    sources, functions = Sources(program), Program(program).functions
+    sources, functions = Sources(program.path), program.functions
     names = [f"{sources.at(f.address)}:{f.name.partition('.')[0]}" for f in functions]
     patterns = [pattern for kind in rules.values() for pattern in kind]
     return [p for p in patterns if not any(fnmatchcase(name, p) for name in names)]
