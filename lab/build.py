@@ -20,6 +20,7 @@ SECTIONS = ("-ffunction-sections", "-fdata-sections", "-fno-common")
 PLUGINS = {
     "count": ("count.c", "map.c", "calls.c", "decode.c", "buffers.c"),
     "bounds": ("bounds.c", "map.c"),
+    "lines": ("lines.c", "map.c"),
     "memory": ("memory.c", "arm.c", "cache.c", "memory_system.c", "memory_parameters.c", "map.c"),
 }
 PLUGIN_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")

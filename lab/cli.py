@@ -239,6 +239,34 @@ def compare(
     return comparing.run(runs.find(before), runs.find(after), gate, markdown, terminal())
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
+@guarded
+def audit(
+    program: Annotated[
+        Path | None, typer.Argument(metavar="[ELF]", help="A program; none: zynq's iperf.")
+    ] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="What it is started with in user mode.")
+    ] = None,
+    board: Annotated[str, typer.Option(help="Boot it on this board.")] = "",
+    case: Annotated[str, typer.Option(help="Of iperf's transfers, only this one.")] = "",
+    static: Annotated[bool, typer.Option("--static", help="By its code alone.")] = False,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long it may run.")] = 10.0,
+    limit: Annotated[int, typer.Option(min=1, help="Rows of each table.")] = 25,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+) -> int:
+    """Print who loads and stores how wide, and who misaligned, by function and by line."""
+    from . import audit as auditing
+
+    tools.ensure("audit")
+    if program is not None:
+        auditing.checked(program)
+    options = auditing.Options(
+        program, tuple(arguments or ()), board, case, static, seconds, limit, out
+    )
+    return auditing.run(options, terminal())
+
+
 @app.command()
 @guarded
 def history(

@@ -68,6 +68,37 @@ def _relative(name: str) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
+class Lines:
+    """Source lines by address, of a program whose table is read once."""
+
+    def __init__(self, program: Path) -> None:
+        self._rows: list[tuple[int, int, str, int]] = []
+        with program.open("rb") as stream:
+            elf = ELFFile(stream)
+            dwarf = elf.get_dwarf_info() if elf.has_dwarf_info() else None
+            for unit in dwarf.iter_CUs() if dwarf else ():
+                self._add(dwarf.line_program_for_CU(unit))
+        self._rows.sort()
+
+    def _add(self, program: LineProgram | None) -> None:
+        before = None
+        for entry in program.get_entries() if program else ():
+            state = entry.state
+            if state is None:
+                continue
+            if before and state.address > before.address:
+                name = _file_name(program, before.file)
+                self._rows.append((before.address, state.address, name, before.line))
+            before = None if state.end_sequence else state
+
+    def at(self, address: int) -> tuple[str, int] | None:
+        """File and line; None where nothing is known."""
+        index = bisect_right(self._rows, (address, 1 << 64, "", 0)) - 1
+        if index < 0 or not self._rows[index][0] <= address < self._rows[index][1]:
+            return None
+        return os.path.normpath(self._rows[index][2]), self._rows[index][3]
+
+
 def by_file(program: Path) -> Counter[str]:
     """Bytes of .text by source file, relative to the tree; only files within it."""
     sizes: Counter[str] = Counter()

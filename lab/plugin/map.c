@@ -10,10 +10,11 @@
 struct map_function map_functions[MAP_FUNCTIONS_MAX] = {{0, 0, false, "(outside)"}};
 unsigned map_function_count = 1;
 
-static uint64_t linked_code;
+static uint64_t linked_code; /* 0 is a place like any other */
+static bool has_linked_code;
 
 uint64_t map_displacement(bool is_user_mode) {
-    return is_user_mode && linked_code != 0 ? qemu_plugin_start_code() - linked_code : 0;
+    return is_user_mode && has_linked_code ? qemu_plugin_start_code() - linked_code : 0;
 }
 
 unsigned map_function_at(uint64_t address) {
@@ -59,7 +60,11 @@ static bool take_line(const char *line, map_other_line other) {
     if (found >= 3) {
         return add_function(address, size, name, found == 4 && strcmp(state, "thumb") == 0);
     }
-    return sscanf(line, "code %" SCNx64, &linked_code) == 1 || (other != NULL && other(line));
+    if (sscanf(line, "code %" SCNx64, &linked_code) == 1) {
+        has_linked_code = true;
+        return true;
+    }
+    return other != NULL && other(line);
 }
 
 bool map_read(const char *path, map_other_line other) {
