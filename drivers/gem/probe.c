@@ -39,23 +39,26 @@ static void write_frame(const struct plumb_gem *gem, uint8_t *bytes) {
     bytes[13] = LOCAL_EXPERIMENT & 0xFF;
 }
 
-/* Queues a frame that lies in the ring's last buffer, which it does not reach, and
- * starts the device. `marker` is what would be first in the second buffer. */
-static void send_frame(struct plumb_gem *gem, uint8_t marker) {
+/* Queues a frame that lies in the ring's last buffer, which the device loses to it, and
+ * starts the device; returns where. `marker` is what would be first in the second buffer. */
+static uint8_t *send_frame(struct plumb_gem *gem, uint8_t marker) {
     struct plumb_gem_descriptor *tx = gem->config.tx.descriptors;
     unsigned last = gem->config.rx.count - 1U;
     struct plumb_packet *source = gem->config.rx.held[last];
     uint8_t *bytes = source->owner.memory;
 
+    gem->config.rx.descriptors[last].address |= RX_USED;
+    plumb_dma_sync_for_cpu(gem->config.dma, bytes, PROBE_LENGTH, PLUMB_DMA_FROM_DEVICE);
     write_frame(gem, bytes);
     bytes[PROBE_BUFFER - gem->rx_pad] = marker;
     source->dirty = true;
-    plumb_dma_sync_for_device(gem->config.dma, bytes, PROBE_LENGTH, PLUMB_DMA_TO_DEVICE);
-    tx->address = gem->config.rx.descriptors[last].address & ~RX_WRAP;
+    tx->address =
+        (uint32_t)plumb_dma_map(gem->config.dma, bytes, PROBE_LENGTH, PLUMB_DMA_TO_DEVICE);
     tx->control = PROBE_LENGTH | TX_LAST;
     pl_gem_enable(gem, PROBE_BUFFER, NWCTRL_LOOPBACK);
     gem->tx_queued = true;
     pl_gem_flush(&gem->netif);
+    return bytes;
 }
 
 static bool wait_for_frame(const struct plumb_gem *gem) {
@@ -90,12 +93,13 @@ static int attempt(struct plumb_gem *gem) {
         return result;
     pl_gem_tx_clear(gem);
     uint8_t marker = (uint8_t) ~*read_buffer(gem, 1);
-    send_frame(gem, marker);
+    uint8_t *sent = send_frame(gem, marker);
     if (wait_for_frame(gem))
         gem->offset = (uint8_t)judge(gem, marker);
     pl_gem_read(gem, RX_FRAMES);
     gem->statistics_stay = pl_gem_read(gem, RX_FRAMES) != 0;
     pl_gem_disable(gem);
+    plumb_dma_unmap(gem->config.dma, sent, PROBE_LENGTH, PLUMB_DMA_TO_DEVICE);
     pl_gem_rx_empty(gem);
     return PLUMB_OK;
 }

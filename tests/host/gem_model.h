@@ -2,10 +2,10 @@
 /*
  * A Cadence GEM in memory, and the memory between it and the processor.
  *
- * The processor's view of the buffers (`arena`) and the device's are two arrays
- * that only cache maintenance reconciles, by whole lines. A line that was written
- * and not cleaned may be written back at any moment; the model does so from a seed.
- * So a missing or misplaced sync shows as wrong bytes. Descriptors are not cached.
+ * Buffers lie in `model_arena`, which has a shadow (shadow_dma.h): the device works on
+ * its own view, and looks at its rings before each call of the driver's that has to do
+ * with caches or registers, so that what it was given is checked at once. Descriptors
+ * are not cached.
  *
  * What silicon and QEMU do differently is a switch.
  */
@@ -14,10 +14,11 @@
 
 #include "gem.h"
 #include "harness.h"
+#include "shadow_dma.h"
 
 enum {
-    MODEL_LINE = 32,
-    MODEL_ARENA = 160 * 1024,
+    MODEL_LINE = 32, /* unless the test says otherwise */
+    MODEL_ARENA = 384 * 1024,
     MODEL_REGISTERS = 0x700,
     MODEL_SENT = 64,
     MODEL_PHY = 7,
@@ -28,6 +29,7 @@ enum {
 struct gem_model {
     /* switches */
     bool pad_every;       /* QEMU: the offset goes to every buffer */
+    bool room_behind;     /* buffers are farther apart than long: that overrun is their own */
     bool no_pad;          /* the offset is ignored */
     bool statistics_stay; /* QEMU */
     bool forget_place;    /* switching reception off goes back to the ring's top */
@@ -36,7 +38,6 @@ struct gem_model {
     bool deaf;            /* nothing comes back in loopback */
     bool no_link;
     uint32_t fail_status; /* the next frame to send ends like this instead */
-    uint64_t seed;
 
     uint32_t registers[MODEL_REGISTERS / 4];
     uint16_t phy[32];
@@ -47,8 +48,7 @@ struct gem_model {
     uint8_t sent[MODEL_SENT][2048];
     uint16_t sent_length[MODEL_SENT];
     unsigned sent_count;
-    uint8_t device[MODEL_ARENA], clean[MODEL_ARENA];
-    struct plumb_dma dma;
+    struct shadow_dma shadow;
 };
 
 /* What all buffers are cut from. */
@@ -56,6 +56,10 @@ extern _Alignas(4096) uint8_t model_arena[MODEL_ARENA];
 extern struct gem_model model;
 
 void model_reset(struct plumb_gem_descriptor *rx, struct plumb_gem_descriptor *tx);
+
+/* The same with caches of another line, and other chances. */
+void model_reset_caches(struct plumb_gem_descriptor *rx, struct plumb_gem_descriptor *tx,
+                        size_t line, uint64_t seed);
 
 /* Bus addresses of the rings. */
 #define MODEL_RX_RING 0x20000000U
@@ -70,7 +74,7 @@ bool model_write_descriptor(uint32_t control);
 /* Sends what is queued. */
 void model_send(void);
 
-/* Writes back some dirty lines. */
-void model_evict(void);
+/* The device looks at its rings: what it finds there is its own. */
+void model_look(void);
 
 #endif

@@ -41,9 +41,10 @@ static void prepare(uint16_t buffer) {
     kept_count = 0;
     now_us = 0;
     assert_int_equal(
-        plumb_pool_create(&rx_pool, rx_packets, model_arena, BUFFERS, buffer, &model.dma), 0);
+        plumb_pool_create(&rx_pool, rx_packets, model_arena, BUFFERS, buffer, &model.shadow.dma),
+        0);
     assert_int_equal(plumb_pool_create(&segments, segment_packets, model_arena + 64 * 1024,
-                                       SEGMENTS, FULL, &model.dma),
+                                       SEGMENTS, FULL, &model.shadow.dma),
                      0);
     config = (struct plumb_gem_config){
         .name = "gem0",
@@ -51,7 +52,7 @@ static void prepare(uint16_t buffer) {
         .address = plumb_ethernet_address((const uint8_t[6]){2, 0, 0, 0, 0, 9}),
         .phy = PLUMB_GEM_PHY_ANY,
         .landing = PLUMB_LANDING_OFFSET,
-        .dma = &model.dma,
+        .dma = &model.shadow.dma,
         .rx_pool = &rx_pool,
         .rx_buffer = buffer,
         .rx = {rx_ring, MODEL_RX_RING, rx_held, NULL, RING},
@@ -67,8 +68,11 @@ static void start(void) {
     expect_equal(rx_pool.free_count, rx_pool.count - RING);
 }
 
+/* QEMU has no caches, and none could do with its overrun: the last bytes of a small
+ * buffer lie in a line of the next one's. */
 static void begin(uint16_t buffer, bool like_qemu) {
     prepare(buffer);
+    model.shadow.coherent = like_qemu && buffer == SMALL;
     model.pad_every = model.statistics_stay = model.forget_place = like_qemu;
     model.stuck_until_off = !like_qemu;
     start();
@@ -711,7 +715,8 @@ static const uint8_t here[6] = {2, 0, 0, 0, 0, 9}, there[6] = {2, 0, 0, 0, 0, 2}
 static void stack_begin(plumb_udp_handler *handler) {
     prepare(FULL);
     expect_equal(plumb_gem_create(&gem, &config), PLUMB_OK);
-    expect_equal(plumb_pool_create(&references, reference_packets, 0, 2, 0, &model.dma), PLUMB_OK);
+    expect_equal(plumb_pool_create(&references, reference_packets, 0, 2, 0, &model.shadow.dma),
+                 PLUMB_OK);
     struct plumb_options options = {
         .seed = {1, 2}, .segments = &segments, .headers = &segments, .references = &references};
     expect_equal(plumb_create(&stack, stack_memory, sizeof stack_memory, &options), PLUMB_OK);

@@ -51,15 +51,16 @@ static void put_kept(void) {
 static void prepare(uint16_t buffer) {
     model_reset(rx_ring, tx_ring);
     kept_count = 0;
-    expect_equal(plumb_pool_create(&rx_pool, rx_packets, model_arena, BUFFERS, buffer, &model.dma),
-                 PLUMB_OK);
+    expect_equal(
+        plumb_pool_create(&rx_pool, rx_packets, model_arena, BUFFERS, buffer, &model.shadow.dma),
+        PLUMB_OK);
     config = (struct plumb_gem_config){
         .name = "gem0",
         .registers = MODEL_BASE,
         .address = plumb_ethernet_address((const uint8_t[6]){2, 0, 0, 0, 0, 9}),
         .phy = PLUMB_GEM_PHY_ANY,
         .landing = PLUMB_LANDING_OFFSET,
-        .dma = &model.dma,
+        .dma = &model.shadow.dma,
         .rx_pool = &rx_pool,
         .rx_buffer = buffer,
         .rx = {rx_ring, MODEL_RX_RING, rx_held, NULL, RING},
@@ -67,7 +68,7 @@ static void prepare(uint16_t buffer) {
     };
 #ifdef CONFIG_PLUMB_GEM_RX_PULL
     expect_equal(plumb_pool_create(&small_pool, small_packets, model_arena + 96 * 1024, BUFFERS,
-                                   SMALL, &model.dma),
+                                   SMALL, &model.shadow.dma),
                  PLUMB_OK);
     config.rx_small = &small_pool;
 #endif
@@ -183,7 +184,7 @@ static void held_frames_keep_their_bytes(void **state) {
         expect_equal(kept_count, before + 1);
         numbers[before] = frame;
         lengths[before] = length;
-        model_evict();
+        shadow_dma_disturb(&model.shadow);
         while (kept_count > 5 || (kept_count && rand() % 3 == 0)) {
             unsigned i = (unsigned)rand() % kept_count;
             fill(numbers[i]);

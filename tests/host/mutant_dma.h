@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Drivers with one of their calls for cache maintenance gone wrong, to see whether
+ * anything notices. Included in front of each of their sources, it numbers the calls of
+ * a file from 0 on; which one goes wrong, and how, the program is told when it starts:
+ *
+ *     PLUMB_MUTANT=drivers/gem/rx.c:2:delete    not made at all
+ *                                   ...:short     one line too short
+ *                                   ...:direction the other direction
+ *                                   ...:late      made only when the device has looked
+ *
+ * A call that goes wrong says once on the standard error that it was reached.
+ */
+#ifndef MUTANT_DMA_H
+#define MUTANT_DMA_H
+
+#include <plumb/dma.h>
+
+enum mutant_operation { MUTANT_MAP, MUTANT_UNMAP, MUTANT_SYNC_FOR_CPU, MUTANT_SYNC_FOR_DEVICE };
+
+struct mutant_call {
+    enum mutant_operation operation;
+    const struct plumb_dma *dma;
+    void *memory;
+    size_t length;
+    enum plumb_dma_direction direction;
+};
+
+/* Makes the call, rightly or wrongly; what a map returns is right in any case. */
+uintptr_t mutant_dma(const char *file, unsigned number, struct mutant_call call);
+
+/* Makes the calls that are late: the device has looked. */
+void mutant_catch_up(void);
+
+enum { MUTANT_BASE = __COUNTER__ + 1 };
+
+#define MUTANT_DMA(operation, dma, memory, length, direction)                                      \
+    mutant_dma(__FILE__, __COUNTER__ - MUTANT_BASE,                                                \
+               (struct mutant_call){operation, dma, memory, length, direction})
+#define plumb_dma_map(...)             MUTANT_DMA(MUTANT_MAP, __VA_ARGS__)
+#define plumb_dma_unmap(...)           ((void)MUTANT_DMA(MUTANT_UNMAP, __VA_ARGS__))
+#define plumb_dma_sync_for_cpu(...)    ((void)MUTANT_DMA(MUTANT_SYNC_FOR_CPU, __VA_ARGS__))
+#define plumb_dma_sync_for_device(...) ((void)MUTANT_DMA(MUTANT_SYNC_FOR_DEVICE, __VA_ARGS__))
+
+#endif
