@@ -75,8 +75,8 @@ typedef void plumb_netif_observer(struct plumb_netif *netif, const struct plumb_
 struct plumb_netif {
     const struct plumb_netif_driver *driver; /* (driver) */
     const char *name;                        /* (driver) "gem0"; a string that stays */
-    struct plumb_ethernet_address address;   /* (driver) */
     uint16_t mtu;                            /* (driver) largest IP datagram, bytes: 68 to 9000 */
+    struct plumb_ethernet_address address;   /* (driver) at 2 mod 4, as in a received frame */
     uint8_t landing;                         /* (driver) enum plumb_landing */
     uint8_t capabilities;                    /* (driver) enum plumb_capability */
     bool link_up;                            /* (driver) */
@@ -86,6 +86,7 @@ struct plumb_netif {
      * the Ethernet header on, without FCS. */
     void (*input)(struct plumb_netif *netif, struct plumb_packet *packet);
     struct plumb *stack;
+    void *expected; /* the stack's: whose next segment is looked for first, or null */
     struct plumb_netif *next;
     plumb_netif_observer *observer;
     void *observer_context;

@@ -52,6 +52,20 @@ extern const uint8_t pl_protocol_count;
 
 extern const struct pl_layer pl_inet_layer;
 
+/* Zero when a header is without options, of a whole datagram, for this protocol. */
+PL_INLINE uint32_t pl_ipv4_mismatch(const struct pl_ipv4_header *header, uint8_t protocol) {
+    return (uint32_t)(header->version_length ^ 0x45) | (uint32_t)(header->protocol ^ protocol) |
+           (header->fragment.be & ~(uint32_t)PLUMB_SWAP16(0xffff ^ PL_IPV4_FRAGMENT_MASK));
+}
+
+/* Verifies such a header; `address_sum` is that of its two addresses. */
+PL_INLINE bool pl_ipv4_sum_passes(const struct pl_ipv4_header *header, uint32_t address_sum) {
+    const pl_header_word *word = (const void *)header;
+    pl_words sum = pl_words_add(pl_words_add(word[0].be, word[1].be), word[2].be);
+
+    return pl_words_fold(pl_words_add(sum, address_sum)) == 0xffff;
+}
+
 /* For the table of ethertypes. */
 void pl_ipv4_input(struct plumb *stack, void *state, struct plumb_netif *netif,
                    struct plumb_packet *packet);

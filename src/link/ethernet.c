@@ -47,7 +47,7 @@ static void dispatch(struct plumb_netif *netif, plumb_be16 type, struct plumb_pa
     pl_drop(stack, PLUMB_COUNTER_ethernet_type, packet);
 }
 
-void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet) {
+void pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet) {
     struct plumb *stack = netif->stack;
     const struct pl_ethernet_header *header = (const void *)packet->data;
 

@@ -178,6 +178,7 @@ int plumb_netif_attach(struct plumb *stack, struct plumb_netif *netif) {
     if (!pl_landing_fits(netif->landing))
         return PLUMB_ERROR_ALIGNMENT;
     netif->stack = stack;
+    netif->expected = NULL;
     netif->input = pl_interface_input;
     int result = netif->driver->start(netif);
     if (result != PLUMB_OK) {
@@ -209,6 +210,7 @@ void pl_readdress(struct plumb *stack, struct plumb_netif *netif) {
 }
 
 void plumb_netif_observe(struct plumb_netif *netif, plumb_netif_observer *observer, void *context) {
+    netif->expected = NULL; /* the first look shows nothing to an observer */
     netif->observer = observer;
     netif->observer_context = context;
 }

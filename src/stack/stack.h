@@ -34,8 +34,8 @@ struct pl_layer {
 extern const struct pl_layer *const pl_layers[];
 extern const uint8_t pl_layer_count;
 
-/* What an interface calls with each frame: the lowest layer's input, named by
- * the same table. */
+/* What an interface calls with each frame: who looks at it first is said by the same
+ * file. */
 void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet);
 
 struct plumb {

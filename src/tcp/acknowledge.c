@@ -25,6 +25,7 @@ static bool take_window(struct plumb_tcp *connection, const struct pl_segment *s
         return false;
     connection->window_sequence = segment->sequence;
     connection->window_acknowledgement = segment->acknowledgement;
+    pl_tcp_expect_window(connection, segment->window);
     if (window == connection->send_window)
         return false;
     connection->send_window = window;

@@ -116,6 +116,7 @@ static void leave_bucket(struct plumb_tcp *connection) {
     *link = connection->bucket_next;
     if (connection->tcp->recent == connection)
         connection->tcp->recent = NULL;
+    pl_tcp_unexpect(connection);
 }
 
 void pl_tcp_end(struct plumb_tcp *connection, int error) {
@@ -300,6 +301,7 @@ void plumb_tcp_shutdown(struct plumb_tcp *connection) {
     default:
         return;
     }
+    pl_tcp_unexpect(connection);
     connection->flags |= PL_TCP_FIN_QUEUED;
     connection->progress_ms = connection->stack->now_ms;
     pl_tcp_pend(connection);
@@ -403,6 +405,7 @@ void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_inf
 static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
     struct pl_tcp_state *tcp = state;
 
+    netif->expected = NULL;
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
         struct plumb_tcp *connection = &tcp->connections[i];
         struct pl_route route;

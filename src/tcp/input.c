@@ -294,6 +294,7 @@ static void input_synchronised(struct plumb_tcp *connection, struct pl_segment *
     if (connection->state != PLUMB_TCP_STATE_CLOSED &&
         (segment->length || segment->flags & PL_TCP_FIN))
         take_text(connection, segment);
+    pl_tcp_expect(connection, segment->netif);
 }
 
 /* The first thing wrong with a segment by itself, or -1. */

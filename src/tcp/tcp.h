@@ -148,7 +148,11 @@ struct plumb_tcp {
     uint32_t send_window_most;       /* the largest the peer has offered */
     uint32_t window_sequence;        /* SND.WL1 */
     uint32_t window_acknowledgement; /* SND.WL2 */
-    uint32_t send_queued;            /* bytes in the send queue */
+#ifdef CONFIG_PLUMB_TCP_EXPECT
+    uint32_t window_word; /* offset, flags and window in a header that brings nothing new, as they
+                             lie in memory; 0: not known */
+#endif
+    uint32_t send_queued; /* bytes in the send queue */
     uint32_t send_limit;
     struct plumb_packet *send_first, *send_last, *send_unsent;
 
@@ -274,6 +278,47 @@ void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
 
 bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
                        const void *payload, int error);
+
+/* ---- expect.c ---- */
+
+#ifdef CONFIG_PLUMB_TCP_EXPECT
+
+/* Every frame: takes it at once, or passes it to Ethernet. */
+void pl_tcp_first_look(struct plumb_netif *netif, struct plumb_packet *packet);
+
+/* A segment was taken in the ordinary way: is its like to be looked for? */
+void pl_tcp_expect(struct plumb_tcp *connection, struct plumb_netif *netif);
+
+/* The window was taken from a header that said `window`. */
+static inline void pl_tcp_expect_window(struct plumb_tcp *connection, uint32_t window) {
+    connection->window_word =
+        plumb_put32((uint32_t)PL_TCP_HEADER << 26 | (uint32_t)PL_TCP_ACK << 16 | window).be;
+}
+
+/* No longer as it was when the above said so. */
+static inline void pl_tcp_unexpect(const struct plumb_tcp *connection) {
+    if (connection->netif->expected == connection)
+        connection->netif->expected = NULL;
+}
+
+#else
+
+static inline void pl_tcp_expect(const struct plumb_tcp *connection,
+                                 const struct plumb_netif *netif) {
+    (void)connection;
+    (void)netif;
+}
+
+static inline void pl_tcp_expect_window(const struct plumb_tcp *connection, uint32_t window) {
+    (void)connection;
+    (void)window;
+}
+
+static inline void pl_tcp_unexpect(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+#endif
 
 /* Drops a segment's packet, counted. */
 void pl_tcp_drop(struct pl_segment *segment, enum plumb_counter counter);

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The first look at a segment against the ordinary way: two worlds get the same frames
+ * and the same calls, and in one of them the interface is observed, which has every
+ * frame go the ordinary way. After each step all that can be seen of both is compared:
+ * counters, what was sent to the bit, what the user read, the connection's fields.
+ */
+#include <string.h>
+
+#include "peer.h"
+#include "tcp/tcp.h"
+
+enum { PORT = 80, FROM = 40000, LOAN = 4000, ORDINARY = 0, EXPECTING = 1 };
+
+struct pair {
+    struct world *world[2];
+    struct user user[2];
+    struct peer peer[2];
+    uint8_t loan[2][LOAN];
+    struct random random;
+    uint32_t behind; /* where the peer's stream begins */
+};
+
+/* How many frames went the ordinary way; see CMakeLists.txt. */
+void __real_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet);
+void __wrap_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet);
+
+static unsigned ordinary[2];
+
+static void observe(struct plumb_netif *netif, const struct plumb_packet *packet, bool sent,
+                    void *context) {
+    (void)netif;
+    (void)packet;
+    (void)sent;
+    (void)context;
+}
+
+void __wrap_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet) {
+    ordinary[netif->observer ? ORDINARY : EXPECTING]++;
+    __real_pl_ethernet_input(netif, packet);
+}
+
+static void expect_same_fields(const struct plumb_tcp *a, const struct plumb_tcp *b) {
+#define SAME(field) expect_equal(a->field, b->field)
+    SAME(state);
+    SAME(flags);
+    SAME(events);
+    SAME(retries);
+    SAME(duplicates);
+    SAME(deadlines);
+    SAME(send_unacked);
+    SAME(send_next);
+    SAME(send_most);
+    SAME(send_window);
+    SAME(send_window_most);
+    SAME(window_sequence);
+    SAME(window_acknowledgement);
+    SAME(send_queued);
+    SAME(receive_next);
+    SAME(receive_edge);
+    SAME(receive_acked);
+    SAME(receive_queued);
+    SAME(reordered_count);
+    SAME(posted_filled);
+    SAME(congestion_window);
+    SAME(slow_start_threshold);
+    SAME(srtt_us);
+    SAME(rto_ms);
+    SAME(progress_ms);
+    SAME(heard_ms);
+    SAME(segments_in);
+    SAME(segments_out);
+    SAME(acks_out);
+    SAME(retransmitted);
+#undef SAME
+}
+
+static void expect_same(struct pair *pair) {
+    struct counters counters[2];
+    struct frame *sent[2];
+
+    do {
+        for (unsigned i = 0; i < 2; i++)
+            sent[i] = world_collect_any(pair->world[i]);
+        expect_equal(sent[0] != 0, sent[1] != 0);
+        if (sent[0]) {
+            expect_equal(sent[0]->length, sent[1]->length);
+            assert_memory_equal(sent[0]->bytes, sent[1]->bytes, sent[0]->length);
+        }
+    } while (sent[0]);
+    for (unsigned i = 0; i < 2; i++)
+        counters[i] = counters_now(&pair->world[i]->a);
+    assert_memory_equal(&counters[0], &counters[1], sizeof counters[0]);
+    expect_equal(side_buffers_used(&pair->world[0]->a), side_buffers_used(&pair->world[1]->a));
+    const struct user *a = &pair->user[0], *b = &pair->user[1];
+    expect_equal(a->events, b->events);
+    expect_equal(a->calls, b->calls);
+    expect_equal(a->error, b->error);
+    expect_equal(a->length, b->length);
+    assert_memory_equal(a->bytes, b->bytes, a->length);
+    assert_memory_equal(pair->loan[0], pair->loan[1], LOAN);
+    expect_equal(a->connection != 0, b->connection != 0);
+    if (a->connection)
+        expect_same_fields(a->connection, b->connection);
+}
+
+static void pair_begin(struct pair *pair, const struct world_options *options) {
+    memset(pair, 0, sizeof *pair);
+    for (unsigned i = 0; i < 2; i++) {
+        pair->world[i] = connected(&pair->user[i], &pair->peer[i], options);
+        if (i == ORDINARY)
+            plumb_netif_observe(pair->world[i]->a.netif, observe, 0);
+    }
+    pair->behind = pair->peer[0].sequence;
+    expect_same(pair);
+}
+
+static void pair_end(struct pair *pair) {
+    for (unsigned i = 0; i < 2; i++) {
+        user_end(&pair->user[i]);
+        world_settle(pair->world[i]);
+        world_end(pair->world[i]); /* what waits for a neighbour is put there */
+    }
+}
+
+/* The same frame to both, without settling. */
+static void arrive(struct pair *pair, const struct frame *frame) {
+    for (unsigned i = 0; i < 2; i++)
+        expect_equal(plumb_wire_inject(pair->world[i]->a.end, frame->bytes, frame->length),
+                     PLUMB_OK);
+}
+
+static void settle(struct pair *pair) {
+    for (unsigned i = 0; i < 2; i++)
+        world_settle(pair->world[i]);
+    expect_same(pair);
+}
+
+static void payload(const struct pair *pair, uint32_t sequence, uint8_t *to, unsigned length) {
+    for (unsigned i = 0; i < length; i++)
+        to[i] = pattern_at(1, sequence - pair->behind + i);
+}
+
+/* A segment of `length` bytes at the peer's numbers. */
+static void next_segment(const struct pair *pair, struct frame *frame, unsigned flags,
+                         unsigned length) {
+    const struct peer *peer = &pair->peer[0];
+    uint8_t bytes[1460];
+
+    payload(pair, peer->sequence, bytes, length);
+    frame_tcp(frame, &peer->path, peer->sequence, peer->acknowledgement, flags, peer->window, 0, 0,
+              bytes, length);
+}
+
+static void take_one(struct pair *pair, unsigned length) {
+    struct frame frame;
+
+    next_segment(pair, &frame, TCP_ACK | TCP_PSH, length);
+    pair->peer[0].sequence += length;
+    arrive(pair, &frame);
+    settle(pair);
+}
+
+/* ---- it is what it claims to be ---- */
+
+static void test_bulk_is_taken_at_the_first_look(void **state) {
+    struct pair pair;
+    (void)state;
+    pair_begin(&pair, 0);
+    take_one(&pair, 1000);
+    ordinary[ORDINARY] = ordinary[EXPECTING] = 0;
+    for (unsigned i = 0; i < 100; i++)
+        take_one(&pair, 1 + i * 14);
+    expect_equal(ordinary[ORDINARY], 100);
+    expect_equal(ordinary[EXPECTING], 0);
+    pair_end(&pair);
+}
+
+static void test_acknowledgements_are_taken_at_the_first_look(void **state) {
+    static const uint8_t bytes[1000];
+    struct pair pair;
+    struct frame frame;
+    (void)state;
+    pair_begin(&pair, 0);
+    take_one(&pair, 1000);
+    for (unsigned i = 0; i < 50; i++) {
+        for (unsigned k = 0; k < 2; k++)
+            expect_equal(plumb_tcp_send(pair.user[k].connection, bytes, sizeof bytes), 1000);
+        settle(&pair);
+        ordinary[EXPECTING] = 0;
+        pair.peer[0].acknowledgement += 1000;
+        pair.peer[0].window ^= 4;
+        next_segment(&pair, &frame, TCP_ACK, 0);
+        while (frame.length < 60) /* as a MAC pads it */
+            frame_append8(&frame, 0xff);
+        arrive(&pair, &frame);
+        settle(&pair);
+        expect_equal(ordinary[EXPECTING], 0);
+        expect_equal(pair.user[0].connection->send_unacked, pair.peer[0].acknowledgement);
+    }
+    pair_end(&pair);
+}
+
+/* ---- every bit of the headers, with checksums that show it and such that do not ---- */
+
+static void flip(struct pair *pair, unsigned bit, bool mended, unsigned length) {
+    struct frame frame;
+
+    take_one(pair, 700);
+    expect(pair->world[EXPECTING]->a.netif->expected == pair->user[EXPECTING].connection);
+    next_segment(pair, &frame, TCP_ACK, length);
+    frame.bytes[bit / 8] = (uint8_t)(frame.bytes[bit / 8] ^ 1U << bit % 8);
+    if (mended)
+        frame_fix_checksums(&frame);
+    arrive(pair, &frame);
+    settle(pair);
+    /* And what comes behind it. */
+    next_segment(pair, &frame, TCP_ACK, length);
+    arrive(pair, &frame);
+    settle(pair);
+}
+
+static void flip_all(bool mended, unsigned length) {
+    struct pair pair;
+
+    for (unsigned bit = 0; bit < 8 * FRAME_TCP_PAYLOAD; bit++) {
+        pair_begin(&pair, 0);
+        flip(&pair, bit, mended, length);
+        pair_end(&pair);
+    }
+}
+
+static void test_every_bit_flipped(void **state) {
+    (void)state;
+    flip_all(false, 600);
+}
+
+static void test_every_bit_flipped_with_checksums_mended(void **state) {
+    (void)state;
+    flip_all(true, 600);
+}
+
+static void test_every_bit_of_an_acknowledgement_flipped(void **state) {
+    (void)state;
+    flip_all(true, 0);
+}
+
+/* A frame cut anywhere, and one whose payload was spoiled. */
+static void test_frames_cut_and_spoiled(void **state) {
+    struct pair pair;
+    struct frame frame;
+    (void)state;
+    pair_begin(&pair, 0);
+    for (unsigned length = 1; length < 160; length++) {
+        take_one(&pair, 300);
+        next_segment(&pair, &frame, TCP_ACK, 100);
+        if (length < frame.length)
+            frame.length = (uint16_t)length;
+        else
+            frame.bytes[FRAME_TCP_PAYLOAD + length % 100] ^= 1;
+        arrive(&pair, &frame);
+        settle(&pair);
+    }
+    pair_end(&pair);
+}
+
+/* ---- what ends the expectation ---- */
+
+static void test_other_address_or_mask_ends_it(void **state) {
+    struct pair pair;
+    (void)state;
+    pair_begin(&pair, 0);
+    take_one(&pair, 1000);
+    for (unsigned i = 0; i < 2; i++)
+        /* The peer's address becomes the network's broadcast one. */
+        expect_equal(plumb_netif_set_ipv4(pair.world[i]->a.netif, ipv4_of(0x0a000001),
+                                          ipv4_of(0xfffffffc), ipv4_of(0)),
+                     PLUMB_OK);
+    expect(!pair.world[EXPECTING]->a.netif->expected);
+    settle(&pair);
+    take_one(&pair, 1000);
+    pair_end(&pair);
+}
+
+static void test_observer_sees_every_frame(void **state) {
+    struct pair pair;
+    (void)state;
+    pair_begin(&pair, 0);
+    take_one(&pair, 1000);
+    struct plumb_netif *netif = pair.world[EXPECTING]->a.netif;
+    plumb_netif_observe(netif, observe, 0);
+    ordinary[ORDINARY] = 0;
+    take_one(&pair, 1000);
+    take_one(&pair, 1000);
+    expect_equal(ordinary[ORDINARY], 4);
+    plumb_netif_observe(netif, 0, 0);
+    take_one(&pair, 1000);
+    ordinary[EXPECTING] = 0;
+    take_one(&pair, 1000);
+    expect_equal(ordinary[EXPECTING], 0);
+    pair_end(&pair);
+}
+
+static void test_shut_down_and_closed_ends_it(void **state) {
+    struct pair pair;
+    (void)state;
+    pair_begin(&pair, 0);
+    take_one(&pair, 1000);
+    for (unsigned i = 0; i < 2; i++)
+        plumb_tcp_shutdown(pair.user[i].connection);
+    expect(!pair.world[EXPECTING]->a.netif->expected);
+    settle(&pair);
+    take_one(&pair, 1000);
+    for (unsigned i = 0; i < 2; i++) {
+        plumb_tcp_close(pair.user[i].connection);
+        pair.user[i].connection = 0;
+    }
+    settle(&pair);
+    take_one(&pair, 1000); /* nobody reads it: answered with RST */
+    pair_end(&pair);
+}
+
+/* ---- seeded streams ---- */
+
+/* What the peer does next, mostly what is expected. */
+static void random_frame(struct pair *pair, struct frame *frame) {
+    static const uint8_t options[12] = {1, 1, 8, 10};
+    struct peer *peer = &pair->peer[0];
+    struct random *random = &pair->random;
+    uint32_t kind = random_below(random, 60), sequence = peer->sequence;
+    unsigned length = random_below(random, 4) ? 1 + random_below(random, 1460) : 0;
+    unsigned flags = TCP_ACK | (random_below(random, 3) ? 0 : TCP_PSH), option_length = 0;
+    uint8_t bytes[1460];
+
+    switch (kind) {
+    case 0: /* ahead, perhaps beyond the window */
+        sequence += random_below(random, 4) ? 1 + random_below(random, 3000) : 70000;
+        break;
+    case 1: /* seen before, in part or all of it */
+        sequence -= random_below(random, 3000);
+        break;
+    case 2:
+        option_length = sizeof options;
+        break;
+    case 3:
+        flags |= 1U << random_below(random, 8);
+        break;
+    case 4:
+        peer->window = (uint16_t)random_next(random);
+        break;
+    default:
+        break;
+    }
+    if (length > 1460 - option_length)
+        length = 1460 - option_length;
+    payload(pair, sequence, bytes, length);
+    frame_tcp(frame, &peer->path, sequence, peer->acknowledgement - (kind == 5 ? 1500 : 0), flags,
+              peer->window, options, option_length, bytes, length);
+    if (kind == 6)
+        frame->bytes[random_below(random, frame->length)] ^= 0x10;
+    if (kind == 7)
+        frame_tag(frame, 0);
+    while (frame->length < 60)
+        frame_append8(frame, 0xff);
+}
+
+/* What the stack's user does next, in both worlds. */
+static void random_call(struct pair *pair) {
+    static const uint8_t bytes[5000];
+    uint32_t kind = random_below(&pair->random, 30);
+    unsigned length = random_below(&pair->random, sizeof bytes);
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct user *user = &pair->user[i];
+        if (!user->connection)
+            return;
+        if (kind < 4)
+            plumb_tcp_send(user->connection, bytes, length);
+        else if (kind == 4)
+            plumb_tcp_post(user->connection, pair->loan[i], LOAN);
+        else if (kind == 5)
+            plumb_tcp_post(user->connection, 0, 0);
+        else if (kind == 6)
+            user->keep_unread = !user->keep_unread;
+        else if (kind == 7)
+            plumb_tcp_consume(user->connection, length);
+    }
+}
+
+/* The peer acknowledges what the stack sent, now and then, and goes on from where the
+ * stack is. */
+static void follow(struct pair *pair) {
+    const struct plumb_tcp *connection = pair->user[0].connection;
+
+    if (!connection)
+        return;
+    pair->peer[0].sequence = connection->receive_next;
+    if (random_below(&pair->random, 3) == 0)
+        pair->peer[0].acknowledgement = connection->send_most;
+}
+
+static void stream(uint64_t seed, const struct world_options *options) {
+    struct pair pair;
+    struct frame frame;
+
+    pair_begin(&pair, options);
+    pair.random.state = seed;
+    for (unsigned step = 0; step < 400 && pair.user[0].connection; step++) {
+        for (unsigned burst = random_below(&pair.random, 4); burst--;) {
+            random_frame(&pair, &frame);
+            arrive(&pair, &frame);
+            /* In a burst the next one follows only when this one was in order. */
+            pair.peer[0].sequence += frame_get16(&frame, frame.network + 2U) - 40U;
+        }
+        settle(&pair);
+        random_call(&pair);
+        settle(&pair);
+        follow(&pair);
+        if (random_below(&pair.random, 10) == 0)
+            for (unsigned i = 0; i < 2; i++)
+                world_run(pair.world[i], 20 * MILLISECOND + seed);
+    }
+    pair_end(&pair);
+}
+
+static void test_streams(void **state) {
+    (void)state;
+    ordinary[ORDINARY] = ordinary[EXPECTING] = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        stream(seed, 0);
+    /* Enough of both kinds for the comparison to mean something. */
+    expect(ordinary[EXPECTING] > 3000);
+    expect(ordinary[ORDINARY] - ordinary[EXPECTING] > 3000);
+}
+
+static void test_streams_with_few_buffers(void **state) {
+    (void)state;
+    for (uint64_t seed = 101; seed <= 130; seed++)
+        stream(seed, &(struct world_options){.receive_count = 24});
+}
+
+static void test_streams_whose_sums_the_device_verified(void **state) {
+    (void)state;
+    for (uint64_t seed = 201; seed <= 220; seed++)
+        stream(seed, &(struct world_options){.capabilities = PLUMB_CAPABILITY_RX_CHECKSUM});
+}
+
+static void test_streams_in_fragments(void **state) {
+    (void)state;
+    for (uint64_t seed = 301; seed <= 310; seed++)
+        stream(seed, &(struct world_options){.fragment = 128});
+}
+
+HARNESS_MAIN(cmocka_unit_test(test_bulk_is_taken_at_the_first_look),
+             cmocka_unit_test(test_acknowledgements_are_taken_at_the_first_look),
+             cmocka_unit_test(test_every_bit_flipped),
+             cmocka_unit_test(test_every_bit_flipped_with_checksums_mended),
+             cmocka_unit_test(test_every_bit_of_an_acknowledgement_flipped),
+             cmocka_unit_test(test_frames_cut_and_spoiled),
+             cmocka_unit_test(test_other_address_or_mask_ends_it),
+             cmocka_unit_test(test_observer_sees_every_frame),
+             cmocka_unit_test(test_shut_down_and_closed_ends_it), cmocka_unit_test(test_streams),
+             cmocka_unit_test(test_streams_with_few_buffers),
+             cmocka_unit_test(test_streams_whose_sums_the_device_verified),
+             cmocka_unit_test(test_streams_in_fragments))
