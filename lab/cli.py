@@ -130,7 +130,7 @@ def bench(
     ] = False,
     experiment: Annotated[
         str,
-        typer.Option(help="throughput, checksum, copy, ether-copy or strict-align."),
+        typer.Option(help="throughput, checksum, copy, ether-copy, strict-align or rx-align."),
     ] = "throughput",
     isa: Annotated[
         list[str] | None, typer.Option(help="Of an experiment on many ISAs, only this (repeat).")

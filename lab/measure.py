@@ -53,10 +53,16 @@ class Sample:
     counted: Interval | None
 
 
-def once(board: Board, network: Network, case: str, profile: Profile | None) -> Sample:
-    """One transfer."""
+def once(
+    board: Board,
+    network: Network,
+    case: str,
+    profile: Profile | None,
+    options: tuple[str, ...] = (),
+) -> Sample:
+    """One transfer; further options are the client's, whose last word counts."""
     before = len(board.console.transfers)
-    client = iperf.start(network, CASES[case])
+    client = iperf.start(network, [*CASES[case], *options])
     board.follow(client, TRANSFER_LIMIT_S, f"iperf ({case})")
     text = client.communicate()[0]
     if client.returncode:

@@ -81,7 +81,10 @@ def touched(counted: list[dict], places: Iterable[Place], case: str) -> tuple[in
 ON_A_WORD = ("PLUMB_GEM_RX_SHIFT", "PLUMB_GEM_RX_PULL", "PLUMB_GEM_RX_TRAP")
 
 # Of each application, what it sends from and receives into.
-APPLICATION = (Buffers("iperf.words", stride=EVERYTHING),)
+APPLICATION = (
+    Buffers("iperf.words", stride=EVERYTHING),
+    Buffers("iperf.received", stride=EVERYTHING),
+)
 
 
 @cache

@@ -17,9 +17,10 @@ TEST = frozenset({"test"})
 # `./plumb bench --experiment NAME` is known here by NAME.
 BYTES = frozenset({"checksum", "copy"}) | TEST  # measure the byte routines, beside others'
 ISAS = BYTES | {"ether-copy", "strict-align"}  # build for every instruction set
-BUILD = ISAS | {"build", "run", "bench", "audit", "size"}
-BOARD = frozenset({"run", "bench", "ether-copy", "strict-align", "audit"}) | TEST
-BENCH = frozenset({"bench", "ether-copy", "strict-align", "audit"}) | TEST
+FIRMWARE = frozenset({"ether-copy", "strict-align", "rx-align"})  # boot a board, for iperf
+BUILD = ISAS | FIRMWARE | {"build", "run", "bench", "audit", "size"}
+BOARD = FIRMWARE | {"run", "bench", "audit"} | TEST
+BENCH = FIRMWARE | {"bench", "audit"} | TEST
 
 # The file by which clang's sanitizers are known to be here.
 CLANG_RUNTIME = "/usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.asan-*.a"

@@ -35,6 +35,7 @@ enum {
 #else
     IPERF_PATTERN = 2920,
 #endif
+    IPERF_RECEIVED = 16384,    /* bytes read at once, when they are copied */
     IPERF_LOANS = 64,          /* of the pattern, when it is sent by reference */
     IPERF_PATTERN_PERIOD = 20, /* of ten digits, and of the word */
     IPERF_DATAGRAM_HEAD = 76,  /* id, time, and an empty client header */
@@ -145,6 +146,9 @@ struct iperf {
     bool loans_wanted; /* a stream found none */
     struct loan *loans_free;
     struct loan loans[IPERF_LOANS];
+#endif
+#ifdef CONFIG_PLUMB_IPERF_RECEIVE_COPY
+    uint32_t received[IPERF_RECEIVED / 4];
 #endif
     uint32_t second_us; /* UDP: when `seconds` of the client's clock began */
     uint32_t seconds;

@@ -2,6 +2,7 @@
 
 target_sources(app_selftest PRIVATE
   ${PROJECT_SOURCE_DIR}/tests/shared/bytes_check.c
+  ${PROJECT_SOURCE_DIR}/tests/shared/emulation_check.c
   ${PROJECT_SOURCE_DIR}/tests/shared/frames.c
   ${PROJECT_SOURCE_DIR}/tests/shared/hostile.c
   ${PROJECT_SOURCE_DIR}/tests/shared/trial.c)

@@ -4,7 +4,8 @@
  * against a byte-wise reference, then stacks of its own
  * over the in-process wire get ARP both ways, bad frames by the thousand, and
  * afterwards a ping, datagrams and connections; every landing that the build takes, in
- * whole buffers and in fragments. On a board that traps misaligned loads, one
+ * whole buffers and in fragments. A board that emulates misaligned accesses does that
+ * first, form by form. On a board that traps misaligned loads, one
  * such load ends it.
  *
  * Prints `selftest: passed N`, N the frames injected, or `selftest: FAILED ...`, and
@@ -12,6 +13,7 @@
  */
 #include "board.h"
 #include "bytes_check.h"
+#include "emulation_check.h"
 #include "trial.h"
 
 #include <plumb_config.h>
@@ -80,10 +82,32 @@ static const char *bytes(void) {
     return failure.routine;
 }
 
+#ifdef CONFIG_PLUMB_ZYNQ_EMULATE_MISALIGNED
+
+/* Between the marks, so that the board tells how many it emulated. */
+static const char *emulation(void) {
+    board_measure_start();
+    const char *failure = emulation_check();
+    board_measure_stop();
+    board_print("selftest: emulation %s accesses=%u\n", failure ? failure : "ok",
+                emulation_check_count());
+    return failure;
+}
+
+#else
+
+static const char *emulation(void) {
+    return 0;
+}
+
+#endif
+
 void app_start(struct plumb *stack, struct plumb_netif *netif) {
     (void)stack;
     (void)netif;
     const char *failure = bytes();
+    if (!failure)
+        failure = emulation();
     if (!failure)
         failure = all_trials();
     if (failure)

@@ -61,6 +61,19 @@ uint32_t exception_report(enum kind kind, const struct frame *frame) {
     board_exit(1);
 }
 
+#ifdef CONFIG_PLUMB_ZYNQ_EMULATE_MISALIGNED
+
+_Noreturn void exceptions_report_data_abort(const uint32_t r[16]) {
+    struct frame frame = {.sp = r[13], .lr = r[14], .pc = r[15]};
+
+    for (unsigned i = 0; i < 13; i++)
+        frame.r[i] = r[i];
+    exception_report(KIND_DATA, &frame);
+    board_exit(1);
+}
+
+#endif
+
 static inline void load_odd(void) {
     static uint32_t words[2];
     uint32_t value;
@@ -68,6 +81,8 @@ static inline void load_odd(void) {
     expected = true;
     __asm__ volatile("ldr %0, [%1]" : "=r"(value) : "r"((uintptr_t)words + 1) : "memory");
     expected = false;
+    if (trap_emulated())
+        trapped = true;
 }
 
 void exceptions_check_alignment(void) {

@@ -31,7 +31,11 @@ vectors:
     ldr pc, =undefined_entry
     ldr pc, =unexpected_entry   /* supervisor call */
     ldr pc, =prefetch_entry
+#ifdef CONFIG_PLUMB_ZYNQ_EMULATE_MISALIGNED
+    ldr pc, =trap_entry
+#else
     ldr pc, =abort_entry
+#endif
     ldr pc, =unexpected_entry   /* unused */
     ldr pc, =unexpected_entry   /* interrupt: masked */
     ldr pc, =unexpected_entry   /* fast interrupt: masked */

@@ -45,6 +45,25 @@ void console_start(void);
 void exceptions_check_alignment(void);
 void exceptions_check_no_alignment(void);
 
+/* trap.c: misaligned accesses that have been emulated, for builds that do: since the start,
+ * and, told on the console, since the mark. exceptions.c: the fault that one is which cannot
+ * be, or any other data abort. */
+#ifdef CONFIG_PLUMB_ZYNQ_EMULATE_MISALIGNED
+void trap_emulate(uint32_t r[16], uint32_t state); /* called by trap.S */
+uint32_t trap_emulated(void);
+void trap_mark(void);
+void trap_tell(void);
+_Noreturn void exceptions_report_data_abort(const uint32_t r[16]);
+#else
+static inline uint32_t trap_emulated(void) {
+    return 0;
+}
+static inline void trap_mark(void) {
+}
+static inline void trap_tell(void) {
+}
+#endif
+
 /* alignment.c, for a generic image: makes the processor one that traps misaligned words
  * or one that takes them, as the boot parameters say, and settles the byte routines. */
 void alignment_settle(void);

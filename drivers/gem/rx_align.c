@@ -37,13 +37,17 @@ bool pl_gem_rx_frame(struct plumb_gem *gem, struct plumb_packet **frame) {
 
     (void)gem;
     do {
-        uint32_t word[BLOCK];
-        for (unsigned i = 0; i < BLOCK; i++)
-            word[i] = at[i];
-        at[0] = JOINED(left, word[0]);
-        for (unsigned i = 1; i < BLOCK; i++)
-            at[i] = JOINED(word[i - 1], word[i]);
-        left = word[BLOCK - 1];
+        uint32_t a = at[0], b = at[1], c = at[2], d = at[3];
+        uint32_t e = at[4], f = at[5], g = at[6], h = at[7];
+        at[0] = JOINED(left, a);
+        at[1] = JOINED(a, b);
+        at[2] = JOINED(b, c);
+        at[3] = JOINED(c, d);
+        at[4] = JOINED(d, e);
+        at[5] = JOINED(e, f);
+        at[6] = JOINED(f, g);
+        at[7] = JOINED(g, h);
+        left = h;
         at += BLOCK;
     } while (at < end);
     packet->data += DISTANCE;

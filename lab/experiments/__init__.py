@@ -17,6 +17,7 @@ EXPERIMENTS = {
     "copy": ("copy", "Copy"),
     "ether-copy": ("ether_copy", "EtherCopy"),
     "strict-align": ("strict_align", "StrictAlign"),
+    "rx-align": ("rx_align", "RxAlign"),
 }
 # What plain `./plumb bench` does; it has a board and a client and is no part of this package.
 DEFAULT = "throughput"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Transfers of iperf on an emulated board, for experiments that compare builds of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -46,10 +47,22 @@ class Firmware:
         return build.firmware(self.preset, "iperf")
 
 
-def transfers(
-    firmware: Firmware, repeats: int, out: Path, step: Callable[[str], None]
-) -> list[Sample]:
-    """Boots a firmware; every case so many times, one boot for all."""
+@dataclass(frozen=True)
+class Booted:
+    """A firmware that runs, and what counts what it executes."""
+
+    board: Board
+    network: UserNetwork
+    profile: Profile
+
+    def transfer(self, case: str, *options: str) -> Sample:
+        """One transfer; further options are the client's."""
+        return measure.once(self.board, self.network, case, self.profile, options)
+
+
+@contextmanager
+def booted(firmware: Firmware, out: Path) -> Iterator[Booted]:
+    """Boots a firmware, and switches it off."""
     network = UserNetwork((PORT,))
     profile = Profile(firmware.program(), out / f"counter-{firmware.variant}")
     setup = Setup(
@@ -59,16 +72,24 @@ def transfers(
         routines=firmware.routines,
         takes_misaligned=firmware.takes_misaligned,
     )
-    samples = []
     try:
         with Board(firmware.kind, setup) as board:
             board.wait_ready()
-            for _ in range(repeats):
-                for case in CASES:
-                    step(f"{firmware.variant} {case}")
-                    samples.append(measure.once(board, network, case, profile))
+            yield Booted(board, network, profile)
     finally:
         network.close()
+
+
+def transfers(
+    firmware: Firmware, repeats: int, out: Path, step: Callable[[str], None]
+) -> list[Sample]:
+    """Boots a firmware; every case so many times, one boot for all."""
+    samples = []
+    with booted(firmware, out) as running:
+        for _ in range(repeats):
+            for case in CASES:
+                step(f"{firmware.variant} {case}")
+                samples.append(running.transfer(case))
     return samples
 
 

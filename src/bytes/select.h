@@ -116,8 +116,14 @@
 #endif
 #endif
 
+/* Copies as others have them, in place of the family's; see compared.c. */
+#if (defined(CONFIG_PLUMB_BYTES_COPY_BYTES) || defined(CONFIG_PLUMB_BYTES_COPY_HALFWORDS)) &&      \
+    !defined(PL_BYTES_DISPATCHED)
+#define PL_COPY_COMPARED 1
+#endif
+
 /* The family's routines beside them. C takes the names from strict.h. */
-#if defined(PL_BYTES_GENERIC) || defined(PL_UNALIGNED_IN_C)
+#if defined(PL_BYTES_GENERIC) || defined(PL_UNALIGNED_IN_C) || defined(PL_COPY_COMPARED)
 #define PL_STRICT_COPY     pl_copy_strict
 #define PL_STRICT_COPY_SUM pl_copy_sum_strict
 #ifdef PL_BYTES_GENERIC

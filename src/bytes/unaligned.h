@@ -11,7 +11,7 @@
 
 #include "bytes/select.h"
 
-#if defined(PL_BYTES_GENERIC) || defined(PL_UNALIGNED_IN_C)
+#ifdef PL_STRICT_COPY
 void pl_copy_strict(void *to, const void *from, size_t length);
 uint32_t pl_copy_sum_strict(void *to, const void *from, size_t length);
 #endif
