@@ -37,8 +37,14 @@ enum {
 #define PACKETS  __attribute__((section(".packets"), aligned(PLUMB_DMA_LINE)))
 #define UNCACHED __attribute__((section(".uncached"), aligned(PLUMB_DMA_LINE)))
 
+#ifdef CONFIG_PLUMB_ZYNQ_RX_UNCACHED
+#define RECEIVED UNCACHED
+#else
+#define RECEIVED PACKETS
+#endif
+
 /* And a guard: see plumb_gem_config.rx_pool. */
-static PACKETS uint8_t receive_memory[RX_BUFFERS * RX_BUFFER + PLUMB_DMA_LINE];
+static RECEIVED uint8_t receive_memory[RX_BUFFERS * RX_BUFFER + PLUMB_DMA_LINE];
 static PACKETS uint8_t segment_memory[SEGMENT_PACKETS][SEGMENT_BYTES];
 static PACKETS uint8_t header_memory[HEADER_PACKETS * HEADER_BYTES];
 static PACKETS struct plumb_packet receive_packets[RX_BUFFERS];
@@ -50,6 +56,18 @@ static struct plumb_pool receive, segments, headers, references;
 static PACKETS uint8_t small_memory[RX_BUFFERS * SMALL_BYTES];
 static PACKETS struct plumb_packet small_packets[RX_BUFFERS];
 static struct plumb_pool small;
+#endif
+
+#if defined(CONFIG_PLUMB_GEM_RX_LINEAR) || defined(CONFIG_PLUMB_GEM_RX_BREAK)
+#define COPIES RECEIVE_PACKETS
+#ifdef CONFIG_PLUMB_GEM_RX_LINEAR
+#define COPY_BYTES 1536
+#else
+#define COPY_BYTES 128
+#endif
+static PACKETS uint8_t copy_memory[COPIES * COPY_BYTES];
+static PACKETS struct plumb_packet copy_packets[COPIES];
+static struct plumb_pool copies;
 #endif
 
 static UNCACHED struct plumb_gem_descriptor rx_ring[RX_RING + 1];
@@ -80,6 +98,10 @@ static void make_pools(void) {
           "header pool");
     check(plumb_pool_create(&references, reference_packets, NULL, REFERENCE_PACKETS, 0, &zynq_dma),
           "reference pool");
+#ifdef COPIES
+    check(plumb_pool_create(&copies, copy_packets, copy_memory, COPIES, COPY_BYTES, &zynq_dma),
+          "copy pool");
+#endif
 #ifdef CONFIG_PLUMB_GEM_RX_PULL
     check(
         plumb_pool_create(&small, small_packets, small_memory, RX_BUFFERS, SMALL_BYTES, &zynq_dma),
@@ -108,6 +130,9 @@ static void make_gem(struct plumb_ethernet_address ethernet) {
         .rx_buffer = RX_BUFFER,
 #ifdef CONFIG_PLUMB_GEM_RX_PULL
         .rx_small = &small,
+#endif
+#ifdef COPIES
+        .rx_copies = &copies,
 #endif
         .rx = {.descriptors = rx_ring,
                .bus = (uintptr_t)rx_ring,

@@ -82,6 +82,10 @@ struct plumb_gem_config {
     struct plumb_pool *rx_small; /* for received headers: as many buffers, of 192 bytes */
 #endif
 
+#if defined(CONFIG_PLUMB_GEM_RX_LINEAR) || defined(CONFIG_PLUMB_GEM_RX_BREAK)
+    struct plumb_pool *rx_copies; /* for frames that are copied: all, or those that fit */
+#endif
+
     struct plumb_gem_ring rx;
     struct plumb_gem_ring tx;
 

@@ -19,6 +19,7 @@
  * place in the ring meanwhile and for one that begins again.
  */
 #include "internal.h"
+#include "rx_copy.h"
 #include "rx_frame.h"
 
 /* Off the path of a whole frame in one buffer. */
@@ -93,6 +94,14 @@ static RARE void drop(struct plumb_gem *gem, enum plumb_netif_counter counter, b
     plumb_packet_put(gem->rx_head);
     gem->rx_head = NULL;
     gem->rx_dropping = !ended;
+}
+
+void pl_gem_rx_pass_up(struct plumb_gem *gem, struct plumb_packet *packet, uint32_t control) {
+    pass_up(gem, packet, control);
+}
+
+void pl_gem_rx_drop(struct plumb_gem *gem, enum plumb_netif_counter counter, bool ended) {
+    drop(gem, counter, ended);
 }
 
 /* Adds the next buffer's `length` bytes to the frame being collected. */
@@ -239,7 +248,11 @@ unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
         if (address & RX_USED) {
             gem_read_barrier();
             uint32_t control = descriptor->control;
-            done += take_whole(gem, address, control) || take_part(gem, address, control);
+            enum pl_gem_copied copied = pl_gem_rx_copy(gem, address, control);
+            if (copied)
+                done += copied == PL_GEM_COPIED_FRAME;
+            else
+                done += take_whole(gem, address, control) || take_part(gem, address, control);
         } else if (!look_again(gem, &restarted)) {
             break;
         }

@@ -12,7 +12,7 @@
 
 /* Does the device pad frames that are to land at an offset? */
 #if defined(CONFIG_PLUMB_GEM_RX_SHIFT) || defined(CONFIG_PLUMB_GEM_RX_PULL) ||                     \
-    defined(CONFIG_PLUMB_GEM_RX_TRAP)
+    defined(CONFIG_PLUMB_GEM_RX_TRAP) || defined(CONFIG_PLUMB_GEM_RX_LINEAR_UNPADDED)
 #define PL_GEM_RX_PADDED false
 #else
 #define PL_GEM_RX_PADDED true

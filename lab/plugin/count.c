@@ -347,6 +347,9 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
         struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
         uint64_t address = qemu_plugin_insn_vaddr(instruction) - displacement;
         unsigned index = map_function_at(address);
+        if (decode_witness(instruction, map_functions[index].is_thumb)) {
+            continue;
+        }
         if (follows_calls) {
             calls_watch(instruction, index, index != last);
         }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "arm.h"
+
 static enum { OTHER_PROCESSOR, ARM, X86_64 } processor;
 
 bool decode_start(const char *target) {
@@ -131,4 +133,9 @@ unsigned decode_registers(const struct qemu_plugin_insn *instruction, bool is_th
         return registers_in_short_thumb(half_of(code));
     return is_thumb ? registers_in_long_thumb(half_of(code), half_of(code + 2))
                     : registers_in_arm(word_of(code));
+}
+
+bool decode_witness(const struct qemu_plugin_insn *instruction, bool is_thumb) {
+    return processor == ARM && !is_thumb && qemu_plugin_insn_size(instruction) == 4 &&
+           arm_is_witness(word_of(qemu_plugin_insn_data(instruction)));
 }

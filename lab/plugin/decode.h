@@ -25,4 +25,7 @@ enum decode_leaving decode_leaving(const struct qemu_plugin_insn *instruction, b
  * many; of anything else, and on x86-64, 1. */
 unsigned decode_registers(const struct qemu_plugin_insn *instruction, bool is_thumb);
 
+/* Tells another plugin something, and is no part of the program (see arm.h). */
+bool decode_witness(const struct qemu_plugin_insn *instruction, bool is_thumb);
+
 #endif

@@ -245,9 +245,9 @@ static struct place *place_at(uint64_t address) {
     return place;
 }
 
-static uint32_t word_of(const struct qemu_plugin_insn *instruction) {
+static uint32_t word_of(const struct qemu_plugin_insn *instruction, bool is_thumb) {
     uint32_t word = WITHOUT_CODE;
-    if (is_arm && qemu_plugin_insn_size(instruction) == sizeof word) {
+    if (is_arm && !is_thumb && qemu_plugin_insn_size(instruction) == sizeof word) {
         memcpy(&word, qemu_plugin_insn_data(instruction), sizeof word);
     }
     return word;
@@ -270,13 +270,13 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
     (void)id;
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
-        uint32_t word = word_of(instruction);
+        uint64_t address = qemu_plugin_insn_vaddr(instruction) - map_displacement(is_user_mode);
+        uint32_t word = word_of(instruction, map_functions[map_function_at(address)].is_thumb);
         if (word != WITHOUT_CODE && arm_is_witness(word)) {
             qemu_plugin_register_vcpu_mem_cb(instruction, note_witness, CALLBACK_READS_NO_REGISTERS,
                                              MEMORY_READ_WRITE, NULL);
             continue;
         }
-        uint64_t address = qemu_plugin_insn_vaddr(instruction) - map_displacement(is_user_mode);
         struct place *place = place_at(address);
         fill_place(place, word, before);
         qemu_plugin_register_vcpu_insn_exec_cb(instruction, note_execution,
