@@ -80,6 +80,10 @@ def touched(counted: list[dict], places: Iterable[Place], case: str) -> tuple[in
 # Frames land on a word, and not at two bytes behind one, with any of these.
 ON_A_WORD = ("PLUMB_GEM_RX_SHIFT", "PLUMB_GEM_RX_PULL", "PLUMB_GEM_RX_TRAP")
 
+# Where the driver's copies of received frames begin, and the longest frame.
+COPY_LANDING = 2
+LONGEST_FRAME = 1518
+
 # Of each application, what it sends from and receives into.
 APPLICATION = (
     Buffers("iperf.words", stride=EVERYTHING),
@@ -113,8 +117,12 @@ def of_plumb(firmware: Path) -> tuple[Buffers, ...]:
     is_on_word = any(option in config for option in ON_A_WORD)
     landing = 0 if is_on_word or "PLUMB_NETWORK_HEADER_ALIGNED" not in config else 2
     behind = {protocol: landing + length for protocol, length in HEADERS.items()}
+    copied = {protocol: COPY_LANDING + length for protocol, length in HEADERS.items()}
+    size = int(config["PLUMB_GEM_RX_BUFFER"])
     return (
-        Buffers("receive_memory", int(config["PLUMB_GEM_RX_BUFFER"]), behind),
+        # Of a frame in several buffers nobody knows which is its first: headers count as well.
+        Buffers("receive_memory", size, behind if size >= LONGEST_FRAME else 0),
+        Buffers("copy_memory", None, copied),
         Buffers("segment_memory", None, headroom()),
         Buffers("segments_memory", None, headroom()),
         *APPLICATION,

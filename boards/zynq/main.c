@@ -65,7 +65,7 @@ static struct plumb_pool small;
 #else
 #define COPY_BYTES 128
 #endif
-static PACKETS uint8_t copy_memory[COPIES * COPY_BYTES];
+static PACKETS uint8_t copy_memory[COPIES][COPY_BYTES];
 static PACKETS struct plumb_packet copy_packets[COPIES];
 static struct plumb_pool copies;
 #endif
