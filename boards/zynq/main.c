@@ -58,7 +58,7 @@ static PACKETS struct plumb_packet small_packets[RX_BUFFERS];
 static struct plumb_pool small;
 #endif
 
-#if defined(CONFIG_PLUMB_GEM_RX_LINEAR) || defined(CONFIG_PLUMB_GEM_RX_BREAK)
+#ifdef CONFIG_PLUMB_GEM_RX_COPIES
 #define COPIES RECEIVE_PACKETS
 #ifdef CONFIG_PLUMB_GEM_RX_LINEAR
 #define COPY_BYTES 1536

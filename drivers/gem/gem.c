@@ -25,8 +25,7 @@ static bool config_valid(const struct plumb_gem_config *config) {
     return config->mtu <= DEFAULT_MTU && config->rx_buffer >= SMALLEST_BUFFER &&
            config->rx_buffer <= LARGEST_BUFFER && config->rx_buffer % 64 == 0 &&
            config->rx_buffer <= config->rx_pool->capacity && ring_valid(&config->rx) &&
-           ring_valid(&config->tx) && pl_gem_rx_frame_fits(config) &&
-           pl_gem_rx_copy_fits(config);
+           ring_valid(&config->tx) && pl_gem_rx_frame_fits(config) && pl_gem_rx_copy_fits(config);
 }
 
 uint32_t pl_gem_network_configuration(const struct plumb_gem *gem) {

@@ -82,7 +82,7 @@ struct plumb_gem_config {
     struct plumb_pool *rx_small; /* for received headers: as many buffers, of 192 bytes */
 #endif
 
-#if defined(CONFIG_PLUMB_GEM_RX_LINEAR) || defined(CONFIG_PLUMB_GEM_RX_BREAK)
+#ifdef CONFIG_PLUMB_GEM_RX_COPIES
     struct plumb_pool *rx_copies; /* for frames that are copied: all, or those that fit */
 #endif
 
@@ -115,14 +115,17 @@ struct plumb_gem {
 
     /* ---- the driver's ---- */
     struct plumb_gem_config config;
-    uint32_t control;             /* the network control register's lasting bits */
-    uintptr_t bus_offset;         /* from a receive buffer's address to the device's for it */
-    uint32_t rx_next;             /* the descriptor looked at next */
-    uint32_t rx_pad;              /* bytes in front of a frame's first byte */
-    uint32_t rx_more_pad;         /* the same in the buffers behind a frame's first */
-    uint32_t rx_first;            /* frame bytes that fit the first buffer */
-    uint32_t frame_limit;         /* longest frame taken or sent */
-    uint32_t rx_whole;            /* the lesser of the two */
+    uint32_t control;     /* the network control register's lasting bits */
+    uintptr_t bus_offset; /* from a receive buffer's address to the device's for it */
+    uint32_t rx_next;     /* the descriptor looked at next */
+    uint32_t rx_pad;      /* bytes in front of a frame's first byte */
+    uint32_t rx_more_pad; /* the same in the buffers behind a frame's first */
+    uint32_t rx_first;    /* frame bytes that fit the first buffer */
+    uint32_t frame_limit; /* longest frame taken or sent */
+    uint32_t rx_whole;    /* the lesser of the two */
+#ifdef CONFIG_PLUMB_GEM_RX_BREAK
+    uint32_t rx_break; /* longest frame that is copied */
+#endif
     struct plumb_packet *rx_head; /* a frame of which the end has not come */
     struct plumb_packet *rx_tail;
     uint32_t tx_next;   /* the descriptor filled next */

@@ -113,6 +113,10 @@ static void conclude(struct plumb_gem *gem) {
         gem->rx_more_pad = gem->rx_pad;
     gem->rx_first = gem->config.rx_buffer - gem->rx_pad + gem->rx_more_pad;
     gem->rx_whole = gem->rx_first < gem->frame_limit ? gem->rx_first : gem->frame_limit;
+#ifdef CONFIG_PLUMB_GEM_RX_BREAK
+    uint32_t room = gem->config.rx_copies->capacity - gem->rx_pad;
+    gem->rx_break = room < gem->rx_whole ? room : gem->rx_whole;
+#endif
 }
 
 int pl_gem_probe(struct plumb_gem *gem) {

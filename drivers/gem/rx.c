@@ -24,6 +24,12 @@
 
 /* Off the path of a whole frame in one buffer. */
 #define RARE __attribute__((cold, noinline))
+/* And of its parts, where a buffer holds no whole one. */
+#if CONFIG_PLUMB_GEM_RX_BUFFER < 1518
+#define PART
+#else
+#define PART RARE
+#endif
 
 static inline uint32_t bus_address(const struct plumb_gem *gem, const struct plumb_packet *packet) {
     return (uint32_t)((uintptr_t)packet->owner.memory + gem->bus_offset);
@@ -154,7 +160,7 @@ static void take_fragment(struct plumb_gem *gem, uint32_t address, uint32_t cont
 
 /* A descriptor that is not a whole frame, or one that cannot be passed up. Returns
  * whether a frame ended with it. */
-static RARE bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+static PART bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     bool ended = control & RX_END;
 
     if (control & RX_START) {

@@ -11,20 +11,31 @@
 
 #ifdef CONFIG_PLUMB_GEM_RX_BREAK
 
-enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address, uint32_t control) {
-    unsigned length = control & RX_LENGTH, pad = gem->rx_pad;
-    struct plumb_pool *pool = gem->config.rx_copies;
+/* Buffers of either pool begin on a boundary of these and are made of them. */
+struct block {
+    uint32_t word[8];
+} __attribute__((may_alias));
 
-    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) || gem->rx_head ||
-        length - 1 >= gem->rx_whole || length + pad > pool->capacity)
+static inline void copy_blocks(void *to, const void *from, size_t length) {
+    struct block *out = to;
+    const struct block *in = from, *end = in + (length + sizeof *in - 1) / sizeof *in;
+
+    while (in < end)
+        *out++ = *in++;
+}
+
+enum pl_gem_copied pl_gem_rx_take_copy(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+    unsigned length = control & RX_LENGTH, pad = gem->rx_pad;
+
+    if (gem->rx_head || length == 0)
         return PL_GEM_NOT_COPIED;
-    struct plumb_packet *packet = plumb_packet_take(pool, (uint16_t)pad);
+    struct plumb_packet *packet = plumb_packet_take(gem->config.rx_copies, (uint16_t)pad);
     if (!packet)
         return PL_GEM_NOT_COPIED;
-    uint8_t *bytes = pl_gem_rx_bytes(gem, address);
-    plumb_dma_sync_for_cpu(gem->config.dma, bytes, length + pad, PLUMB_DMA_FROM_DEVICE);
+    const uint8_t *bytes = pl_gem_rx_bytes(gem, address, length + pad);
+    copy_blocks(packet->owner.memory, bytes, length + pad);
     packet->length = packet->total = (uint16_t)length;
-    plumb_packet_copy_in(packet, 0, bytes + pad, length);
+    packet->dirty = true;
     pl_gem_rx_again(gem, address);
     gem->rx_dropping = false;
     pl_gem_rx_pass_up(gem, packet, control);
@@ -32,7 +43,7 @@ enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address, uint3
 }
 
 bool pl_gem_rx_copy_fits(const struct plumb_gem_config *config) {
-    return config->rx_copies;
+    return config->rx_copies && config->rx_copies->capacity % sizeof(struct block) == 0;
 }
 
 #endif

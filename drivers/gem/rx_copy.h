@@ -18,17 +18,33 @@ enum pl_gem_copied {
     PL_GEM_COPIED_FRAME, /* a frame ended with it, handed up or dropped */
 };
 
-#if defined(CONFIG_PLUMB_GEM_RX_LINEAR) || defined(CONFIG_PLUMB_GEM_RX_BREAK)
+#ifdef CONFIG_PLUMB_GEM_RX_COPIES
 
 /* Takes the descriptor at the ring's head, which the device has filled. */
-enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address, uint32_t control);
+enum pl_gem_copied pl_gem_rx_take_copy(struct plumb_gem *gem, uint32_t address, uint32_t control);
+
+/* Not even asked is who takes whole frames alone. */
+static inline enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address,
+                                                uint32_t control) {
+#ifdef CONFIG_PLUMB_GEM_RX_BREAK
+    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) ||
+        (control & RX_LENGTH) > gem->rx_break)
+        return PL_GEM_NOT_COPIED;
+#endif
+    return pl_gem_rx_take_copy(gem, address, control);
+}
 
 /* Whether a configuration has what that needs. */
 bool pl_gem_rx_copy_fits(const struct plumb_gem_config *config);
 
-/* Where the processor finds the buffer of a descriptor. */
-static inline uint8_t *pl_gem_rx_bytes(const struct plumb_gem *gem, uint32_t address) {
-    return (uint8_t *)((uintptr_t)(address & ~(RX_USED | RX_WRAP)) - gem->bus_offset);
+/* Where the processor finds the buffer of a descriptor, `length` bytes of which are its own
+ * from then on. */
+static inline const uint8_t *pl_gem_rx_bytes(const struct plumb_gem *gem, uint32_t address,
+                                             size_t length) {
+    void *bytes = (void *)((uintptr_t)(address & ~(RX_USED | RX_WRAP)) - gem->bus_offset);
+
+    plumb_dma_sync_for_cpu(gem->config.dma, bytes, length, PLUMB_DMA_FROM_DEVICE);
+    return bytes;
 }
 
 /* Puts the buffer at the ring's head back where it is. */

@@ -41,13 +41,12 @@ static void copy(struct plumb_gem *gem, uint32_t address, uint32_t control, unsi
                        false);
         return;
     }
-    uint8_t *bytes = pl_gem_rx_bytes(gem, address);
-    plumb_dma_sync_for_cpu(gem->config.dma, bytes, left + pad, PLUMB_DMA_FROM_DEVICE);
+    const uint8_t *bytes = pl_gem_rx_bytes(gem, address, left + pad);
     packet->length = packet->total = (uint16_t)(before + left);
     plumb_packet_copy_in(packet, before, bytes + pad, left);
 }
 
-enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+enum pl_gem_copied pl_gem_rx_take_copy(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     bool starts = control & RX_START, ends = control & RX_END;
 
     if (starts) {
