@@ -101,7 +101,7 @@ static _Alignas(8) uint8_t memory[BYTES], expected[BYTES];
 
 static void prepare(uint32_t r[REGISTERS], unsigned distance) {
     for (unsigned i = 0; i < BYTES; i++)
-        memory[i] = expected[i] = (uint8_t)(0x81 + 7 * i);
+        memory[i] = expected[i] = (uint8_t)(0x81 + 29 * i);
     r[0] = (uint32_t)(uintptr_t)(memory + MIDDLE + distance);
     r[1] = OFFSET;
     for (unsigned i = 2; i < REGISTERS; i++)
