@@ -54,18 +54,35 @@ def run(command: list[str], what: str) -> None:
 
 
 @cache
-def preset(name: str) -> Path:
-    """Configures and builds a CMake preset, once; returns its build folder."""
-    folder = BUILD / name
-    with lock.held(BUILD / f"{name}.lock", f"building {name}"):
-        run(["cmake", "--preset", name], f"configuring {name}")
-        run(["cmake", "--build", str(folder)], f"building {name}")
+def preset(name: str, more: tuple[str, ...] = (), suffix: str = "") -> Path:
+    """Configures and builds a CMake preset, once; returns its build folder. With `more`
+    settings of Kconfig beside its own, that is the preset's with a suffix."""
+    folder = BUILD / (name + suffix)
+    beside = ["-B", str(folder), f"-DPLUMB_SETTINGS={';'.join([*settings(name), *more])}"]
+    with lock.held(BUILD / f"{folder.name}.lock", f"building {folder.name}"):
+        run(["cmake", "--preset", name, *(beside if more else ())], f"configuring {folder.name}")
+        run(["cmake", "--build", str(folder)], f"building {folder.name}")
     return folder
 
 
-def firmware(name: str, app: str) -> Path:
+def presets() -> dict[str, dict]:
+    """The CMake presets, by name."""
+    listed = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
+    return {preset["name"]: preset for preset in listed}
+
+
+def settings(name: str) -> list[str]:
+    """The settings of Kconfig that a preset makes, or inherits."""
+    found = presets().get(name, {})
+    own = found.get("cacheVariables", {}).get("PLUMB_SETTINGS")
+    if own is None and "inherits" in found:
+        return settings(found["inherits"])
+    return own.split(";") if own else []
+
+
+def firmware(name: str, app: str, more: tuple[str, ...] = (), suffix: str = "") -> Path:
     """Builds a preset and returns the program of one application."""
-    folder = preset(name)
+    folder = preset(name, more, suffix)
     for path in (folder / f"{app}.elf", folder / f"boards/linux/plumb_{app}"):
         if path.is_file():
             return path

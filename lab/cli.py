@@ -179,14 +179,18 @@ def profile(
     ] = None,
     tap: Tap = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+    sampled: Annotated[
+        bool, typer.Option("--sampled", help="By a timer on the board, idle included.")
+    ] = False,
 ) -> int:
     """Show where a transfer's instructions go, by function and along a packet's path.
 
-    Exact, counted by the emulator; writes tables, folded stacks and a speedscope file.
+    Exact, counted by the emulator, or sampled on the board; writes tables, folded stacks
+    and a speedscope file.
     """
     from . import profiler
 
-    options = profiler.Options(board, application, variant, tuple(case or ()), tap, out)
+    options = profiler.Options(board, application, variant, tuple(case or ()), tap, out, sampled)
     profiler.check(options)
     tools.ensure("bench")
     return profiler.run(options)

@@ -2,7 +2,10 @@
 """What a board's console says. Lines that mean nothing here are kept and passed over."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, fields
+
+from .errors import LabError
 
 KEEP_LINES = 20000
 _PAIR = re.compile(r"([A-Za-z_][\w.]*)=(\S+)")
@@ -18,6 +21,24 @@ class Transfer:
     datagrams_lost: int = 0
     acks: int = 0
     time_us: int = 0
+
+
+@dataclass
+class Samples:
+    """What a board's own profiler found in one measurement: how often which instruction
+    was about to be executed."""
+
+    total: int
+    outside: int  # of the code
+    taken: int  # fewer than in all, where a sleep was longer than the timer asked for
+    hz: int
+    at: Counter[int] = field(default_factory=Counter)
+    is_told: bool = False  # all of it
+
+    def check(self) -> None:
+        """Raises if some were lost on the way."""
+        if self.outside + sum(self.at.values()) != self.total:
+            raise LabError(f"of {self.total} samples {sum(self.at.values())} arrived")
 
 
 @dataclass
@@ -42,6 +63,7 @@ class Console:
         self.build = ""
         self.routines = ""  # the byte routines that a board has chosen
         self.transfers: list[Transfer] = []
+        self.samples: list[Samples] = []
         self.counters: dict[str, int] = {}
         self.fault: Fault | None = None
         self.panic = ""
@@ -70,7 +92,7 @@ class Console:
             return
         try:
             reader(rest)
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, IndexError):
             self.malformed.append(line)
 
     def _read_plumb(self, rest: str) -> None:
@@ -91,6 +113,18 @@ class Console:
         known = {f.name for f in fields(Transfer)}
         numbers = {name: int(value) for name, value in found.items() if name in known}
         self.transfers.append(Transfer(case, **numbers))
+
+    def _read_samples(self, rest: str) -> None:
+        found = pairs(rest)
+        if "total" in found:
+            self.samples.append(Samples(*(int(found[n]) for n in ("total", "outside", "taken", "hz"))))
+        else:
+            self.samples[-1].is_told = rest == "end"
+
+    def _read_sample(self, rest: str) -> None:
+        for pair in rest.split():
+            address, _, count = pair.partition("=")
+            self.samples[-1].at[int(address, 16)] += int(count)
 
     def _read_counter(self, rest: str) -> None:
         for name, value in pairs(rest).items():

@@ -52,6 +52,17 @@ class Program:
         return apart
 
     @cached_property
+    def _starts(self) -> list[int]:
+        return [function.address for function in self.functions]
+
+    def function_at(self, address: int) -> Function | None:
+        """The function that holds an address."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0 or address >= self.functions[index].address + self.functions[index].size:
+            return None
+        return self.functions[index]
+
+    @cached_property
     def _thumb(self) -> int:
         with self.path.open("rb") as file:
             return 1 if ELFFile(file)["e_machine"] == "EM_ARM" else 0
@@ -72,11 +83,9 @@ class Program:
 
     def symbol_at(self, address: int) -> str:
         """`function+0x12`, or the bare address outside every function."""
-        index = bisect_right([function.address for function in self.functions], address) - 1
-        if index >= 0:
-            function = self.functions[index]
-            if address < function.address + function.size:
-                return f"{function.name}+{address - function.address:#x}"
+        function = self.function_at(address)
+        if function:
+            return f"{function.name}+{address - function.address:#x}"
         return f"{address:#x}"
 
     def line_at(self, address: int) -> str:

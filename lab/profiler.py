@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`./plumb profile`: where the instructions of a transfer go, function by function."""
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,19 +8,22 @@ from pathlib import Path
 
 from rich.console import Console as Terminal
 
-from . import build, measure, profile_tables, stacks
+from . import build, measure, profile_tables, sampled, stacks
 from .board import Board, Kind, Setup, kind_of
+from .console import Samples
 from .elf import Program
 from .errors import LabError
 from .iperf import PORT
 from .network import Network, TapNetwork, UserNetwork, enter_namespace
-from .paths import OUT, ROOT
+from .paths import OUT
 from .profile import Profile
 from .report import rich_table
 
 DEFAULT = "default"
 APPLICATION = "iperf"
 ROWS_SHOWN = 25
+SAMPLING_BOARD = "zynq"
+SAMPLING = ("PLUMB_SAMPLING=y",)
 LEAST_WIDTH, WIDTH_OF_A_FILE = 100, 250
 
 
@@ -35,15 +37,15 @@ class Options:
     cases: tuple[str, ...] = ()
     tap: bool = False
     out: Path | None = None
+    sampled: bool = False
 
 
 def preset_of(kind: Kind, variant: str) -> str:
     """The build of a variant: the board's own, or the preset `BOARD-VARIANT`."""
     if variant == DEFAULT:
         return kind.preset("O2")
-    presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     prefix = f"{kind.name}-"
-    known = [p["name"].removeprefix(prefix) for p in presets if p["name"].startswith(prefix)]
+    known = [n.removeprefix(prefix) for n in build.presets() if n.startswith(prefix)]
     if variant not in known:
         raise LabError(f"{kind.name} has no variant {variant!r}, but: {DEFAULT}, {', '.join(known)}")
     return prefix + variant
@@ -56,6 +58,8 @@ def check(options: Options) -> None:
     wrong = [case for case in options.cases if case not in measure.CASES]
     if wrong:
         raise LabError(f"there is no case {wrong[0]!r}; there are: {', '.join(measure.CASES)}")
+    if options.sampled and options.board != SAMPLING_BOARD:
+        raise LabError(f"{options.board} has no profiler that samples; {SAMPLING_BOARD} has one")
 
 
 class Profiler:
@@ -71,19 +75,28 @@ class Profiler:
         self.out = options.out or OUT / time.strftime("%Y%m%d-%H%M%S")
         self.out.mkdir(parents=True, exist_ok=True)
         self.uses_tap = options.tap or not self.kind.is_emulated
+        self.sampled: list[Samples] = []  # as many as there are cases, or none
 
     def run(self) -> int:
         """Everything; the exit status."""
         if self.uses_tap:
             enter_namespace()
-        firmware = build.firmware(self.preset, self.options.app)
+        firmware = self._firmware()
         network: Network = TapNetwork() if self.uses_tap else UserNetwork((PORT,))
         try:
             samples = self._measure(firmware, network)
         finally:
             network.close()
-        self._write(firmware, samples)
+        if self.options.sampled:
+            self._write_sampled(firmware, samples)
+        else:
+            self._write(firmware, samples)
         return 0
+
+    def _firmware(self) -> Path:
+        if self.options.sampled:
+            return build.firmware(self.preset, self.options.app, SAMPLING, "-sampling")
+        return build.firmware(self.preset, self.options.app)
 
     def _measure(self, firmware: Path, network: Network) -> list[measure.Sample]:
         counts = Profile(firmware, self.out / "counter")
@@ -94,6 +107,8 @@ class Profiler:
             for case in self.cases:
                 with self.terminal.status(case):
                     samples.append(measure.once(board, network, case, counts))
+                    if self.options.sampled:
+                        self.sampled.append(sampled.take(board))
         return samples
 
     # ---- the end ----
@@ -108,10 +123,47 @@ class Profiler:
             with (self.out / f"{sample.case}.txt").open("w") as file:
                 self._show(Terminal(file=file, width=WIDTH_OF_A_FILE), sample, steps, True)
             self._show(self.terminal, sample, steps, False)
+        self._write_speedscope(found)
+
+    def _write_speedscope(self, found: Mapping[str, stacks.Stacks]) -> None:
         name = f"{self.kind.name} {self.options.app} {self.options.variant}"
         stacks.write_speedscope(self.out / "profile.speedscope.json", name, found)
         self.terminal.print(f"\nwritten to {self.out}: CASE.txt with all functions, CASE.folded,")
         self.terminal.print("profile.speedscope.json (for https://www.speedscope.app)")
+
+    def _write_sampled(self, firmware: Path, samples: list[measure.Sample]) -> None:
+        found: dict[str, stacks.Stacks] = {}
+        for sample, taken in zip(samples, self.sampled, strict=True):
+            by_function = sampled.by_function(taken, Program(firmware))
+            found[sample.case] = stacks.of_functions(by_function)
+            (self.out / f"{sample.case}.folded").write_text(stacks.folded(found[sample.case]))
+            with (self.out / f"{sample.case}.txt").open("w") as file:
+                self._show_sampled(Terminal(file=file, width=LEAST_WIDTH), sample, taken, by_function)
+            self._show_sampled(self.terminal, sample, taken, by_function)
+        self._write_speedscope(found)
+
+    def _show_sampled(
+        self,
+        terminal: Terminal,
+        sample: measure.Sample,
+        taken: Samples,
+        by_function: Mapping[str, int],
+    ) -> None:
+        counted = sample.counted
+        assert counted is not None
+        terminal.print(
+            f"\n[bold]{sample.case}[/bold] {self.kind.name}, {self.options.variant}: "
+            f"{taken.total} samples in {sample.board.time_us / 1000:.0f} ms, by a timer of the "
+            f"board's at {taken.hz} Hz; a sample takes "
+            f"{sampled.handler_instructions(counted, taken):.0f} instructions\n"
+        )
+        terminal.print(rich_table(*sampled.table(by_function, counted)))
+        verdicts = sampled.compare(by_function, sampled.executed(counted))
+        least = verdicts[0]
+        terminal.print(
+            f"\nagainst the exact count of the same boot: {sampled.in_words(verdicts)}; farthest "
+            f"off is {least.name}, {least.sampled} where {least.expected:.1f} are expected"
+        )
 
     def _show(
         self, terminal: Terminal, sample: measure.Sample, steps: Mapping[str, str], whole: bool

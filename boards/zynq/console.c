@@ -51,9 +51,15 @@ _Noreturn void board_exit(int status) {
 __attribute__((noinline, noclone, used)) void board_measure_start(void) {
     __asm__ volatile("" ::: "memory");
     trap_mark();
+#ifdef CONFIG_PLUMB_SAMPLING
+    sampling_start();
+#endif
 }
 
 __attribute__((noinline, noclone, used)) void board_measure_stop(void) {
     __asm__ volatile("" ::: "memory");
     trap_tell();
+#ifdef CONFIG_PLUMB_SAMPLING
+    sampling_stop();
+#endif
 }

@@ -161,6 +161,25 @@ static struct plumb *make_stack(const struct zynq_parameters *parameters) {
     return stack;
 }
 
+#ifdef CONFIG_PLUMB_SAMPLING
+/* Sampling ends a WFI as well, and then sleep goes on. */
+static inline __attribute__((always_inline)) void sleep(uintptr_t pc) {
+    do {
+        __asm__ volatile("cpsid i" ::: "memory");
+        interrupt_let_through(true);
+        __asm__ volatile("dsb\n\twfi" ::: "memory");
+        sampling_slept(pc);
+        interrupt_let_through(false);
+        __asm__ volatile("cpsie i" ::: "memory");
+    } while (!interrupt_pending());
+}
+#else
+static inline __attribute__((always_inline)) void sleep(uintptr_t pc) {
+    (void)pc;
+    __asm__ volatile("dsb\n\twfi" ::: "memory");
+}
+#endif
+
 /*
  * Sleeps until the deadline or a frame. A function of its own, which a tool that
  * counts leaves out by name.
@@ -170,13 +189,17 @@ static struct plumb *make_stack(const struct zynq_parameters *parameters) {
  * interrupt pending does not sleep.
  */
 __attribute__((noinline, noclone, used)) static void board_idle(uint64_t deadline_us) {
+#ifdef CONFIG_PLUMB_SAMPLING
+    if (sampling_tell())
+        return;
+#endif
     plumb_gem_acknowledge(&gem);
     interrupt_clear(ZYNQ_GEM0_INTERRUPT);
     uint64_t now = board_now_us();
     if (plumb_gem_pending(&gem) || deadline_us <= now)
         return;
     clock_alarm(deadline_us - now);
-    __asm__ volatile("dsb\n\twfi" ::: "memory");
+    sleep((uintptr_t)board_idle);
     clock_alarm_stop();
 }
 
@@ -195,6 +218,9 @@ int main(void) {
 #endif
     clock_start();
     interrupt_start();
+#ifdef CONFIG_PLUMB_SAMPLING
+    sampling_prepare();
+#endif
     parameters_read(&parameters, &ethernet);
     make_pools();
     make_gem(ethernet);

@@ -4,7 +4,8 @@
  * memory map, alignment trapping.
  *
  * The processor stays in supervisor mode with interrupts masked for good: an
- * interrupt's only job is to end a WFI, which it does masked as well. Memory
+ * interrupt's only job is to end a WFI, which it does masked as well. Sampling is the
+ * exception: its interrupt alone is taken, wherever the program is. Memory
  * contents and clocks are as the boot loader (or the emulator) left them.
  */
 #include <plumb_config.h>
@@ -21,6 +22,7 @@
 
     .equ MODE_ABORT,      0x17
     .equ MODE_UNDEFINED,  0x1b
+    .equ MODE_INTERRUPT,  0x12
     .equ MODE_SUPERVISOR, 0x13
 
     .section .vectors, "ax"
@@ -37,7 +39,11 @@ vectors:
     ldr pc, =abort_entry
 #endif
     ldr pc, =unexpected_entry   /* unused */
+#ifdef CONFIG_PLUMB_SAMPLING
+    ldr pc, =interrupt_entry
+#else
     ldr pc, =unexpected_entry   /* interrupt: masked */
+#endif
     ldr pc, =unexpected_entry   /* fast interrupt: masked */
     .ltorg
 
@@ -49,6 +55,10 @@ _start:
     ldr sp, =abort_stack_top
     cps #MODE_UNDEFINED
     ldr sp, =undefined_stack_top
+#ifdef CONFIG_PLUMB_SAMPLING
+    cps #MODE_INTERRUPT
+    ldr sp, =interrupt_stack_top
+#endif
     cps #MODE_SUPERVISOR
     ldr sp, =stack_top
 
@@ -177,6 +187,23 @@ invalidate_data_cache:
     entry undefined_entry,  0, 4, MODE_UNDEFINED
     entry prefetch_entry,   1, 4, MODE_ABORT
     entry abort_entry,      2, 8, MODE_ABORT
+
+#ifdef CONFIG_PLUMB_SAMPLING
+    .type interrupt_entry, %function
+interrupt_entry:
+    sub lr, lr, #4              /* the instruction that comes next */
+    push {r0-r3, r12, lr}
+    mov r0, lr
+    bl sampling_interrupt
+    ldm sp!, {r0-r3, r12, pc}^
+    .size interrupt_entry, . - interrupt_entry
+
+    .section .bss.interrupt_stack, "aw", %nobits
+    .balign 8
+    .space 512
+interrupt_stack_top:
+    .section .text.start, "ax"
+#endif
 
 /* What cannot happen has no stack of its own; the kind says enough. */
     .type unexpected_entry, %function

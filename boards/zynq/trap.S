@@ -29,6 +29,9 @@ trap_entry:
     mov r3, lr
     cps #MODE_ABORT
     strd r2, r3, [sp, #52]
+#ifdef CONFIG_PLUMB_SAMPLING
+    cpsie i                     /* emulation takes time, which is to be seen */
+#endif
     mov r0, sp
     bl trap_emulate
     ldr r0, [sp, #56]

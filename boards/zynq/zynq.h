@@ -16,15 +16,17 @@
 enum {
     ZYNQ_GEM0_INTERRUPT = 54,
     ZYNQ_TIMER_INTERRUPT = 29, /* the processor's private timer */
+    ZYNQ_WATCHDOG_INTERRUPT = 30,
 };
 
-#define ZYNQ_UART0   0xE0000000U
-#define ZYNQ_GEM0    0xE000B000U
-#define ZYNQ_SLCR    0xF8000000U
-#define ZYNQ_GIC_CPU 0xF8F00100U
-#define ZYNQ_TIMER   0xF8F00200U /* global timer */
-#define ZYNQ_PRIVATE 0xF8F00600U /* private timer */
-#define ZYNQ_GIC     0xF8F01000U
+#define ZYNQ_UART0    0xE0000000U
+#define ZYNQ_GEM0     0xE000B000U
+#define ZYNQ_SLCR     0xF8000000U
+#define ZYNQ_GIC_CPU  0xF8F00100U
+#define ZYNQ_TIMER    0xF8F00200U /* global timer */
+#define ZYNQ_PRIVATE  0xF8F00600U /* private timer */
+#define ZYNQ_WATCHDOG 0xF8F00620U /* the processor's private watchdog, another timer */
+#define ZYNQ_GIC      0xF8F01000U
 
 static inline uint32_t zynq_read(uintptr_t address) {
     return *(volatile uint32_t *)address;
@@ -74,9 +76,27 @@ void clock_alarm(uint64_t delay_us);
 void clock_alarm_stop(void);
 uint32_t clock_jitter(void);
 
-/* interrupt.c: sources that end a WFI; no handler ever runs. */
+/* interrupt.c: sources that end a WFI. No handler runs but that of sampling.c. */
 void interrupt_start(void);
 void interrupt_clear(unsigned id);
+#ifdef CONFIG_PLUMB_SAMPLING
+void interrupt_enable_sampling(void);
+void interrupt_let_through(bool all); /* or sampling's only */
+bool interrupt_pending(void);         /* of those that end a WFI, but for sampling's */
+uint32_t interrupt_take(void);
+void interrupt_end(uint32_t id);
+#endif
+
+/* sampling.c: where the processor is, while something is measured. */
+#ifdef CONFIG_PLUMB_SAMPLING
+void sampling_prepare(void);
+void sampling_start(void);
+void sampling_stop(void);
+/* To be called after a WFI, interrupts masked, with the address of what slept. */
+void sampling_slept(uintptr_t pc);
+/* Tells some of what was found; false: there is nothing left to tell. */
+bool sampling_tell(void);
+#endif
 
 /* dma.c: cache maintenance by line. */
 extern const struct plumb_dma zynq_dma;
