@@ -133,30 +133,34 @@ class Profiler:
 
     def _write_sampled(self, firmware: Path, samples: list[measure.Sample]) -> None:
         found: dict[str, stacks.Stacks] = {}
+        program = Program(firmware)
         for sample, taken in zip(samples, self.sampled, strict=True):
-            by_function = sampled.by_function(taken, Program(firmware))
+            by_function = sampled.by_function(taken, program)
+            assert sample.counted is not None
+            cost = sampled.handler_instructions(sample.counted, program)
+            about = (
+                f"{taken.total} samples in {sample.board.time_us / 1000:.0f} ms by the board's own "
+                f"timer, at {taken.hz} Hz; each takes {cost:.0f} instructions"
+            )
             found[sample.case] = stacks.of_functions(by_function)
             (self.out / f"{sample.case}.folded").write_text(stacks.folded(found[sample.case]))
             with (self.out / f"{sample.case}.txt").open("w") as file:
-                self._show_sampled(Terminal(file=file, width=LEAST_WIDTH), sample, taken, by_function)
-            self._show_sampled(self.terminal, sample, taken, by_function)
+                whole = Terminal(file=file, width=LEAST_WIDTH)
+                self._show_sampled(whole, sample, about, by_function)
+            self._show_sampled(self.terminal, sample, about, by_function)
         self._write_speedscope(found)
 
     def _show_sampled(
         self,
         terminal: Terminal,
         sample: measure.Sample,
-        taken: Samples,
+        about: str,
         by_function: Mapping[str, int],
     ) -> None:
         counted = sample.counted
         assert counted is not None
-        terminal.print(
-            f"\n[bold]{sample.case}[/bold] {self.kind.name}, {self.options.variant}: "
-            f"{taken.total} samples in {sample.board.time_us / 1000:.0f} ms, by a timer of the "
-            f"board's at {taken.hz} Hz; a sample takes "
-            f"{sampled.handler_instructions(counted, taken):.0f} instructions\n"
-        )
+        title = f"[bold]{sample.case}[/bold] {self.kind.name}, {self.options.variant}"
+        terminal.print(f"\n{title}: {about}\n")
         terminal.print(rich_table(*sampled.table(by_function, counted)))
         verdicts = sampled.compare(by_function, sampled.executed(counted))
         least = verdicts[0]

@@ -14,8 +14,10 @@ from .stacks import of_calls
 
 IDLE = "board_idle"
 # What runs while nobody looks, with all it calls.
-HANDLERS = {"interrupt_entry", "sampling_slept", "start_timer", "interrupt_let_through"}
+ENTRY = "interrupt_entry"
+HANDLERS = {ENTRY, "sampling_slept", "start_timer", "interrupt_let_through"}
 OUTSIDE = "(outside)"
+ARM_INSTRUCTION = 4  # bytes
 TELLING_LIMIT_S = 30.0
 # Fewer samples than these are expected: they are not distributed as a normal's are.
 FEW = 10
@@ -54,11 +56,14 @@ def executed(interval: Interval) -> Counter[str]:
     return found
 
 
-def handler_instructions(interval: Interval, samples: Samples) -> float:
-    """What one sample costs."""
+def handler_instructions(interval: Interval, program: Program) -> float:
+    """What one interrupt costs. Its entry is straight on, so that it was taken as often
+    as its instructions fit into what they executed."""
     stacks = of_calls(interval.calls).items()
-    spent = sum(count for stack, count in stacks if "interrupt_entry" in stack)
-    return spent / samples.taken if samples.taken else 0.0
+    spent = sum(count for stack, count in stacks if ENTRY in stack)
+    own = sum(count for stack, count in stacks if ENTRY == stack[-1])
+    length = sum(f.size // ARM_INSTRUCTION for f in program.functions if f.name == ENTRY)
+    return spent * length / own if own else 0.0
 
 
 def table(by_function: Mapping[str, int], interval: Interval) -> tuple[list[str], list[list[str]]]:
