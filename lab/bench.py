@@ -10,7 +10,8 @@ from pathlib import Path
 from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import build, connections, goals, lines, measure, page, records, report, sizes
+from . import build, comparison, connections, goals, lines, measure, page, records, report, sizes
+from . import variants as varying
 from .board import Board, Kind, Setup, kind_of
 from .elf import Program
 from .errors import LabError
@@ -23,6 +24,9 @@ from .records import Record
 CONNECTIONS = 1000
 QUICK_REPEATS = 1
 RECORDED_REPEATS = 5
+WIDTH = 120
+OF_FIRMWARE = frozenset(("default", case) for case in measure.CASES)
+PEER_REPEATS = 2  # of counts that hardly differ
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Options:
     pcap: Path | None = None
     opt: str = "O2"
     record: bool = False
+    peer: str = ""
 
 
 class Bench:
@@ -51,6 +56,7 @@ class Bench:
                 "what is recorded is the ordinary run: no --tap, no --quick, "
                 f"{RECORDED_REPEATS} repeats or more"
             )
+        self.boots = boots_of(options)
         self.out = options.out or OUT / time.strftime("%Y%m%d-%H%M%S")
         self.out.mkdir(parents=True, exist_ok=True)
         self.samples: list[measure.Sample] = []
@@ -64,9 +70,12 @@ class Bench:
         columns = (TextColumn("{task.description:32}"), BarColumn(), TimeElapsedColumn())
         with Progress(*columns, console=self.terminal, transient=True) as self.progress:
             steps = self.options.repeat * len(measure.CASES) * (1 if self.kind.is_emulated else 2)
+            steps += sum(self._repeats_of(boot) * len(boot.errands) for boot in self.boots)
             self.task = self.progress.add_task("building", total=steps + CONNECTIONS / 50 + 2)
             self._build()
             self._measure()
+            for boot in self.boots:
+                self._measure_variant(boot)
             self._measure_sizes()
         return self._finish()
 
@@ -88,8 +97,8 @@ class Bench:
 
     # ---- measuring ----
 
-    def _network(self) -> Network:
-        return TapNetwork() if self.uses_tap else UserNetwork((PORT,))
+    def _network(self, ports: tuple[int, ...] = (PORT,)) -> Network:
+        return TapNetwork() if self.uses_tap else UserNetwork(ports)
 
     def _measure(self) -> None:
         self.network = self._network()
@@ -120,6 +129,29 @@ class Bench:
             if with_connections:
                 self._connect(board)
                 self._count_lost(board)
+
+    def _repeats_of(self, boot: varying.Boot) -> int:
+        is_peers = boot.errands[0].stack != "plumb"
+        return min(self.options.repeat, PEER_REPEATS) if is_peers else self.options.repeat
+
+    def _measure_variant(self, boot: varying.Boot) -> None:
+        """A firmware of another make, on a network of its own."""
+        self._step(f"building {boot.name}", 0)
+        firmware = boot.firmware()
+        profile = Profile(firmware, self.out / "counter" / boot.name)
+        network = self._network(boot.ports)
+        try:
+            with Board(self.kind, Setup(firmware, network, plugin=profile.option())) as board:
+                board.wait_ready()
+                samples = measure.series(
+                    board, network, self._repeats_of(boot), profile, self._step, boot.errands
+                )
+        finally:
+            network.close()
+        made_with = measure.tools_of(self.kind, firmware.parent, self.tools["network"])
+        made_with["flags"] += f" {boot.more_flags}" if boot.more_flags else ""
+        self.samples += samples
+        self.records += measure.records(samples, self.kind, network, made_with)
 
     def _count_lost(self, board: Board) -> None:
         value = float(measure.lost_buffers(board))
@@ -192,7 +224,8 @@ class Bench:
         with (self.out / "profile.jsonl").open("w") as file:
             for sample in self.samples:
                 if sample.counted is not None:
-                    about = {"board": self.kind.name, "case": sample.case}
+                    whose = {"stack": sample.stack, "variant": sample.variant}
+                    about = {"board": self.kind.name, **whose, "case": sample.case}
                     transfer = {"transfer": asdict(sample.board)}
                     file.write(json.dumps({**about, **transfer, **sample.counted.as_record()}) + "\n")
 
@@ -202,10 +235,12 @@ class Bench:
         tables = [
             report.case_table(self.records, report.SPEED),
             report.case_table(self.records, report.COST),
+            comparison.table(self.records, self.kind.name, self.options.opt),
             report.size_table(self.records),
             report.goal_table(verdicts),
         ]
         note = report.CLOCKS if self.kind.is_emulated else report.HOST_CLOCK
+        note += f" {comparison.NOTE}" if self.boots else ""
         report.show(self.terminal, head, tables, note)
         self._show_culprits()
         self.terminal.print(f"records: {self.out / 'results.jsonl'}", soft_wrap=True)
@@ -225,9 +260,23 @@ class Bench:
         if not self.kind.is_emulated:
             return  # a host's compiler joins accesses as its processor allows
         program = Program(self.firmware)
-        culprits = {c["pc"] for s in self.samples if s.counted for c in s.counted.culprits}
+        counted = [s.counted for s in self.samples if (s.variant, s.case) in OF_FIRMWARE]
+        culprits = {c["pc"] for interval in counted if interval for c in interval.culprits}
         for pc in sorted(culprits):
             self.terminal.print(f"misaligned access at {pc:#010x}  {program.place(pc)}")
+
+
+def boots_of(options: Options) -> tuple[varying.Boot, ...]:
+    """What is booted beside the firmware asked for; a peer where one was asked for."""
+    is_default = options.opt == "O2"
+    ours = varying.PLUMB.get(options.board, ()) if is_default else ()
+    if not options.peer:
+        return ours
+    if options.peer not in varying.PEERS:
+        raise LabError(f"there is no peer {options.peer!r}, but: {', '.join(varying.PEERS)}")
+    if options.board != "zynq" or not is_default:
+        raise LabError(f"{options.peer} is measured on zynq at O2 only")
+    return ours + varying.PEERS[options.peer]
 
 
 def connections_of(folder: Path) -> int:
@@ -241,4 +290,7 @@ def connections_of(folder: Path) -> int:
 
 def run(options: Options) -> int:
     """Runs the bench; the exit status."""
-    return Bench(options, Terminal()).run()
+    terminal = Terminal()
+    if not terminal.is_terminal:
+        terminal.width = WIDTH  # a file has room
+    return Bench(options, terminal).run()

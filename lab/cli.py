@@ -132,6 +132,9 @@ def bench(
         str,
         typer.Option(help="throughput, checksum, copy, ether-copy, strict-align or rx-align."),
     ] = "throughput",
+    peer: Annotated[
+        str, typer.Option(help="Measure this stack on the same board as well: lwip.")
+    ] = "",
     isa: Annotated[
         list[str] | None, typer.Option(help="Of an experiment on many ISAs, only this (repeat).")
     ] = None,
@@ -146,14 +149,17 @@ def bench(
     check_writable(pcap)
     experiments.check(experiment)
     if experiment != experiments.DEFAULT:
-        if (board, tap, repeat, pcap, opt) != ("zynq", False, 5, None, "O2"):
-            raise LabError("--board, --tap, --repeat, --pcap and --opt are for throughput only")
+        if (board, tap, repeat, pcap, opt, peer) != ("zynq", False, 5, None, "O2", ""):
+            others = "--board, --tap, --repeat, --pcap, --opt and --peer"
+            raise LabError(f"{others} are for throughput only")
         return run_experiment(experiment, tuple(isa or ()), quick, out, record)
     if isa:
         raise LabError("--isa is for experiments on many ISAs, not for throughput")
     tools.ensure("bench")
+    if peer:
+        tools.ensure("peer")
     repeats = benching.QUICK_REPEATS if quick else repeat
-    return benching.run(benching.Options(board, tap, repeats, out, pcap, opt, record))
+    return benching.run(benching.Options(board, tap, repeats, out, pcap, opt, record, peer))
 
 
 def run_experiment(

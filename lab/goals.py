@@ -159,7 +159,7 @@ def _lacking(goal: dict, found: list[Record]) -> str:
 
 
 def _what(goal: dict, limit: float, is_upper: bool) -> str:
-    variant = "" if goal["variant"] == "default" else f", {goal['variant']}"
+    variant = "" if goal["variant"] in ("default", "*") else f", {goal['variant']}"
     sign = "≤" if is_upper else "≥"
     case = goal.get("said", ", ".join(patterns(goal)))
     return f"{case} {goal['metric'].replace('_', ' ')}{variant} {sign} {limit:g}"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs iperf against a board, case by case, and turns what was seen into records."""
+"""Runs iperf and echo against a board, case by case; turns what was seen into records."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, iperf, tools
+from . import build, echo, iperf, tools
 from .board import Board, Kind
 from .console import Transfer
 from .errors import LabError
@@ -24,6 +24,7 @@ CASES: dict[str, list[str]] = {
     "udp_rx": ["-u", "-b", "80M", "-n", "8M"],
     "udp_tx": ["-u", "-R", "-b", "80M", "-n", "8M"],
 }
+ECHO = "udp_echo"  # and this one is a sender of the lab's
 
 
 def tools_of(kind: Kind, folder: Path, network: str) -> dict[str, str]:
@@ -44,6 +45,22 @@ def tools_of(kind: Kind, folder: Path, network: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
+class Errand:
+    """A transfer to ask for: which case, and as whose measurement it counts."""
+
+    case: str
+    variant: str = "default"
+    stack: str = "plumb"
+    port: int = iperf.PORT
+
+    @property
+    def what(self) -> str:
+        """For whoever waits."""
+        words = [self.stack, self.variant] if self.variant != "default" else []
+        return " ".join([*words, self.case])
+
+
+@dataclass(frozen=True)
 class Sample:
     """One transfer, seen from three sides: the client, the board, the counter."""
 
@@ -51,31 +68,51 @@ class Sample:
     client: iperf.Report
     board: Transfer
     counted: Interval | None
+    variant: str = "default"
+    stack: str = "plumb"
 
 
 def once(
     board: Board,
     network: Network,
-    case: str,
+    errand: Errand | str,
     profile: Profile | None,
     options: tuple[str, ...] = (),
 ) -> Sample:
-    """One transfer; further options are the client's, whose last word counts."""
+    """One transfer, of a case or as an errand says; further options are the client's, whose
+    last word counts."""
+    if isinstance(errand, str):
+        errand = Errand(errand)
     before = len(board.console.transfers)
-    client = iperf.start(network, [*CASES[case], *options])
-    board.follow(client, TRANSFER_LIMIT_S, f"iperf ({case})")
-    text = client.communicate()[0]
-    if client.returncode:
-        raise LabError(f"iperf ({case}) failed with {client.returncode}:\n{text.strip()}")
+    case = errand.case
+    if case == ECHO:
+        client = echo.run(board, network)
+    else:
+        client = _iperf(board, network, errand, options)
     board.wait(
         lambda: len(board.console.transfers) > before,
         REPORT_LIMIT_S,
-        f"reported no end of the transfer ({case})",
+        f"reported no end of the transfer ({errand.what})",
     )
     transfer = board.console.transfers[before]
     if transfer.case != case or not transfer.bytes:
         raise LabError(f"asked for {case}, the board reports {transfer}")
-    return Sample(case, iperf.parse(text), transfer, profile.next() if profile else None)
+    counted = profile.next() if profile else None
+    return Sample(case, client, transfer, counted, errand.variant, errand.stack)
+
+
+def _iperf(
+    board: Board, network: Network, errand: Errand, options: tuple[str, ...]
+) -> iperf.Report:
+    client = iperf.start(network, [*CASES[errand.case], *options], errand.port)
+    board.follow(client, TRANSFER_LIMIT_S, f"iperf ({errand.what})")
+    text = client.communicate()[0]
+    if client.returncode:
+        raise LabError(f"iperf ({errand.what}) failed with {client.returncode}:\n{text.strip()}")
+    return iperf.parse(text)
+
+
+DEFAULT = tuple(Errand(case) for case in CASES)
 
 
 def series(
@@ -84,13 +121,14 @@ def series(
     repeats: int,
     profile: Profile | None,
     on_progress: Callable[[str], None],
+    errands: tuple[Errand, ...] = DEFAULT,
 ) -> list[Sample]:
-    """All cases, `repeats` times over."""
+    """All errands, `repeats` times over."""
     samples = []
     for _ in range(repeats):
-        for case in CASES:
-            on_progress(case)
-            samples.append(once(board, network, case, profile))
+        for errand in errands:
+            on_progress(errand.what)
+            samples.append(once(board, network, errand, profile))
     return samples
 
 
@@ -179,13 +217,14 @@ def _of_own_clock(ns: int) -> dict[str, tuple[str, Value]]:
 def records(
     samples: list[Sample], kind: Kind, network: Network, tools: dict[str, str]
 ) -> list[Record]:
-    """The medians of all samples, case by case and metric by metric."""
+    """The medians of all samples, one case after the other and metric by metric."""
     made = []
-    for case in CASES:
+    for stack, variant, case in dict.fromkeys((s.stack, s.variant, s.case) for s in samples):
+        ours = [s for s in samples if (s.stack, s.variant, s.case) == (stack, variant, case)]
+        whose = {"stack": stack, "variant": variant, "case": case}
+        about = {"experiment": "throughput", "board": kind.name, "tools": tools, **whose}
         for metric, (unit, value) in metrics_of(kind, network).items():
-            values = [value(sample) for sample in samples if sample.case == case]
-            known = [number for number in values if number is not None]
+            known = [number for number in map(value, ours) if number is not None]
             if known:
-                about = {"experiment": "throughput", "board": kind.name, "tools": tools}
-                made.append(of_values(known, case=case, metric=metric, unit=unit, **about))
+                made.append(of_values(known, metric=metric, unit=unit, **about))
     return made

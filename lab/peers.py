@@ -47,7 +47,7 @@ LWIP = Source(
     "2.1.3+dfsg1-2",
     "lwip_2.1.3+dfsg1.orig.tar.xz",
     "0a8276d09fc4e97bbba2f953d74af2388fc2195ea156be9d7589e297a68fde24",
-    ("src/core/inet_chksum.c", "src/core/def.c", "src/include/lwip"),
+    ("src/core", "src/include", "src/netif/ethernet.c"),
 )
 
 
@@ -55,7 +55,7 @@ def lwip() -> Path:
     """The folder of lwIP's sources."""
     folder = PEERS / f"lwip-{LWIP.version}"
     with _lock():
-        if not folder.is_dir():
+        if not all((folder / name).exists() for name in LWIP.wanted):
             archive = PEERS / LWIP.archive
             if not archive.exists():
                 _fetch(LWIP)
@@ -156,6 +156,7 @@ def _unpack(archive: Path, folder: Path, wanted: tuple[str, ...]) -> None:
     for name in wanted:
         if not (fresh / name).exists():
             raise LabError(f"{archive} holds no {name}")
+    shutil.rmtree(folder, ignore_errors=True)  # of a lab that wanted less of it
     fresh.replace(folder)
 
 

@@ -65,7 +65,8 @@ def _number(record: Record | None, digits: int) -> str:
 def case_table(
     records: list[Record], wanted: tuple[tuple[str, str, int], ...]
 ) -> tuple[list[str], Rows]:
-    """A row per case; columns that nobody measured are left out."""
+    """A row per case of the default; columns that nobody measured are left out."""
+    records = [r for r in records if (r.stack, r.variant) == ("plumb", "default")]
     columns = [c for c in wanted if any(r.metric == c[1] for r in records)]
     rows = []
     for case, name in CASE_NAMES.items():

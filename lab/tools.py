@@ -21,6 +21,7 @@ FIRMWARE = frozenset({"ether-copy", "strict-align", "rx-align"})  # boot a board
 BUILD = ISAS | FIRMWARE | {"build", "run", "bench", "audit", "size"}
 BOARD = FIRMWARE | {"run", "bench", "audit"} | TEST
 BENCH = FIRMWARE | {"bench", "audit"} | TEST
+PEER = frozenset({"peer"})  # `./plumb bench --peer`, beside what the bench needs
 
 # The file by which clang's sanitizers are known to be here.
 CLANG_RUNTIME = "/usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.asan-*.a"
@@ -110,7 +111,7 @@ TOOLS = (
     Tool(PICOLIBC.format("arm-none-eabi"), "picolibc-arm-none-eabi", BYTES),
     Tool(PICOLIBC.format("riscv64-unknown-elf"), "picolibc-riscv64-unknown-elf", BYTES),
     *(Tool(GLIBC.format(triplet), f"libc6-dev-{name}-cross", BYTES) for triplet, name in GLIBCS),
-    Tool(DEBIAN_KEYRING, "debian-archive-keyring", BYTES),
+    Tool(DEBIAN_KEYRING, "debian-archive-keyring", BYTES | PEER),
 )
 
 

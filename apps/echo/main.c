@@ -4,13 +4,16 @@
  * byte: echo over TCP and UDP (port 7, RFC 862), discard (9, RFC 863) and
  * chargen (19, RFC 864) over TCP.
  *
+ * Every thousand datagrams that come to be echoed are a measured transfer, of which a
+ * line is printed: from the first to the one behind the last, which counts for none.
+ *
  * chargen's byte n is 32 + n mod 95, so a reader knows each one. Its table of
  * generators is the only state; an echo keeps what it could not yet send where
  * it was received, unconsumed, which holds the peer back.
  */
 #include "board.h"
 
-enum { ECHO = 7, DISCARD = 9, CHARGEN = 19, PERIOD = 95, BACKLOG = 4 };
+enum { ECHO = 7, DISCARD = 9, CHARGEN = 19, PERIOD = 95, BACKLOG = 4, RUN = 1000 };
 
 struct generator {
     struct plumb_tcp *connection; /* null: free */
@@ -20,6 +23,8 @@ struct generator {
 static struct generator generators[CONFIG_PLUMB_TCP_CONNECTIONS];
 static uint8_t pattern[PERIOD * 16];
 static struct plumb_udp *echo_socket;
+static unsigned run_datagrams;
+static uint64_t run_bytes, run_begun_us;
 
 static bool peer_is_done(struct plumb_tcp *connection) {
     struct plumb_tcp_info info;
@@ -92,12 +97,31 @@ static void accept_other(struct plumb_tcp_listener *listener, struct plumb_tcp *
     plumb_tcp_set_handler(connection, *is_echo ? echo : discard, NULL);
 }
 
+static void measure_datagram(unsigned length) {
+    if (run_datagrams == RUN) {
+        board_measure_stop();
+        board_print("transfer: case=udp_echo bytes=%llu packets=%u time_us=%llu\n",
+                    (unsigned long long)run_bytes, run_datagrams,
+                    (unsigned long long)(board_now_us() - run_begun_us));
+        run_datagrams = 0;
+        return;
+    }
+    if (!run_datagrams) {
+        run_bytes = 0;
+        run_begun_us = board_now_us();
+        board_measure_start();
+    }
+    run_datagrams++;
+    run_bytes += length;
+}
+
 static void echo_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
                           const struct plumb_udp_source *source, void *context) {
     (void)context;
     /* A forged datagram from another echo service would go to and fro for ever. */
     if (source->from.port < 1024)
         return;
+    measure_datagram(payload->total);
     struct plumb_packet *answer = plumb_udp_take(socket, payload->total);
     if (!answer)
         return;

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The table of Plumb's variants, with a peer's beside them, from a run's records.
+
+A row is a manner of moving bytes. Plumb's figure is the one of the variant of that name,
+a peer's the one of its configuration's in that manner; the goal is that of
+bench/goals.json.
+"""
+
+from dataclasses import dataclass
+
+from . import goals, lwip
+from .records import Record
+
+Rows = list[list[str]]
+NOTE = (
+    "By variant: instructions per payload byte, driver and application included, idling not. "
+    "*As if: the device verifies nothing here, and its word is not waited for. An echo is sent "
+    "when the last one is back. lwIP: docs/lab.md says what each column is."
+)
+PER_BYTE = "instructions_per_byte"
+PER_PACKET = "instructions_per_packet"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One manner, and how it is named."""
+
+    title: str
+    manner: str  # Plumb's variant; empty: its default
+    case: str
+    metric: str = PER_BYTE
+    digits: int = 3
+
+    @property
+    def variant(self) -> str:
+        """Plumb's."""
+        return self.manner or "default"
+
+    def variant_of(self, configuration: str) -> str:
+        """A peer's."""
+        return f"{configuration}-{self.manner}" if self.manner else configuration
+
+
+ROWS = (
+    Row("TCP receive, read in place", "", "tcp_rx"),
+    Row("TCP receive, copied", "copy", "tcp_rx"),
+    Row("TCP receive, summed by GEM*", "hw-checksum", "tcp_rx"),
+    Row("TCP transmit by copy", "", "tcp_tx"),
+    Row("TCP transmit by reference", "reference", "tcp_tx"),
+    Row("the same, summed by GEM", "hw-checksum", "tcp_tx"),
+    Row("UDP echo, 64 bytes: instr.", "", "udp_echo", PER_PACKET, 0),
+)
+
+
+def _value(records: list[Record], stack: str, variant: str, row: Row) -> float | None:
+    wanted = (stack, variant, row.case, row.metric)
+    found = (r.value for r in records if (r.stack, r.variant, r.case, r.metric) == wanted)
+    return next(found, None)
+
+
+def _goal(row: Row, board: str, opt: str) -> float | None:
+    about = ("throughput", board, row.variant, row.case, row.metric)
+    names = ("experiment", "board", "variant", "case", "metric")
+    for goal in goals.load():
+        if tuple(goal[name] for name in names) == about and goal.get("opt", opt) == opt:
+            return goal["at_most"]
+    return None
+
+
+def _text(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def table(records: list[Record], board: str, opt: str) -> tuple[list[str], Rows]:
+    """A row for each manner, a column for each stack that was measured, and the goals."""
+    measured = {r.variant for r in records if r.stack == "lwip"}
+    peers = [one for one in lwip.CONFIGURATIONS if one.name in measured]
+    rows = []
+    for row in ROWS:
+        ours = _value(records, "plumb", row.variant, row)
+        theirs = [_value(records, "lwip", row.variant_of(one.name), row) for one in peers]
+        if ours is None and not any(theirs):
+            continue
+        goal = _goal(row, board, opt)
+        figures = [_text(figure, row.digits) for figure in (*theirs, ours)]
+        rows.append([row.title, *figures, "-" if goal is None else f"{goal:g}"])
+    titles = [one.title for one in peers]
+    return ["instr/byte", *titles, "Plumb", "goal"], rows

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""lwIP as firmware of a board: its configurations, and how each is built.
+
+The port is bench/peers/lwip/zynq, lwIP's sources come by lab/peers.py. A configuration
+is measured as stack `lwip` and its own name as variant; what is sent and received in
+another manner has the manner's name behind it, as Plumb's own variants have
+(`tuned-copy`, `tuned-reference`, `tuned-hw-checksum`).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from . import build, lock, peers
+from .paths import BUILD, ROOT
+
+PORT_FOLDER = ROOT / "bench/peers/lwip/zynq"
+TOOLCHAIN = ROOT / "boards/zynq/toolchain.cmake"
+OTHER_PORT = 5002  # of its iperf: receives by copy, sends by reference
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One of the ways in which lwIP is shown."""
+
+    name: str
+    title: str  # over a column
+    level: int  # as lwipopts.h has it
+    is_lto: bool = False
+    has_hardware_checksum: bool = False  # is measured with it as well
+
+
+CONFIGURATIONS = (
+    Configuration("stock", "lwIP stock", 0),
+    Configuration("stock-1460", "MSS 1460", 1),
+    Configuration("tuned", "tuned", 2, has_hardware_checksum=True),
+    Configuration("assembly", "+ asm", 3),
+    Configuration("best", "best", 4, is_lto=True, has_hardware_checksum=True),
+)
+
+
+@cache
+def firmware(one: Configuration, is_hardware_checksum: bool = False) -> Path:
+    """Builds iperf and echo over lwIP."""
+    about = {
+        "PEER_LEVEL": one.level,
+        "PEER_LTO": "ON" if one.is_lto else "OFF",
+        "PEER_HARDWARE_CHECKSUM": "ON" if is_hardware_checksum else "OFF",
+    }
+    name = f"lwip-{one.name}" + ("-hw-checksum" if is_hardware_checksum else "")
+    return project(name, about, "peer") / "peer.elf"
+
+
+def project(name: str, about: dict[str, object], target: str) -> Path:
+    """Configures and builds a target of the port; the folder it lies in."""
+    folder = BUILD / name
+    options = {"CMAKE_BUILD_TYPE": "Release", "LWIP_SOURCES": peers.lwip(), **about}
+    words = [f"-D{key}={value}" for key, value in options.items()]
+    words += ["-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}"]
+    source = ["-S", str(PORT_FOLDER), "-B", str(folder), "-G", "Ninja"]
+    with lock.held(BUILD / f"{name}.lock", f"building {name}"):
+        build.run(["cmake", *source, *words], f"configuring {name}")
+        build.run(["cmake", "--build", str(folder), "--target", target], f"building {name}")
+    return folder
