@@ -10,7 +10,8 @@ from pathlib import Path
 from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import build, comparison, connections, goals, lines, measure, page, records, report, sizes
+from . import build, comparison, connections, footprint, goals, lines, measure, page, records
+from . import report, sizes
 from . import variants as varying
 from .board import Board, Kind, Setup, kind_of
 from .elf import Program
@@ -138,7 +139,7 @@ class Bench:
         """A firmware of another make, on a network of its own."""
         self._step(f"building {boot.name}", 0)
         firmware = boot.firmware()
-        profile = Profile(firmware, self.out / "counter" / boot.name)
+        profile = Profile(firmware, self.out / "counter" / boot.name, boot.about)
         network = self._network(boot.ports)
         try:
             with Board(self.kind, Setup(firmware, network, plugin=profile.option())) as board:
@@ -198,6 +199,9 @@ class Bench:
             Record("size", self.kind.name, sizes.DESCRIPTORS, "bss_bytes", count, **about)
         )
         self._measure_smallest()
+        for subject in footprint.of_plumb() + (footprint.of_lwip() if self.options.peer else ()):
+            self._step(f"{subject.stack} {subject.variant}", 0)
+            self.records += footprint.records(subject, self.kind.name, self.tools)
 
     def _measure_smallest(self) -> None:
         """Code alone: link-time optimisation, no console; variant `smallest`."""

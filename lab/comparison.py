@@ -8,14 +8,15 @@ bench/goals.json.
 
 from dataclasses import dataclass
 
-from . import goals, lwip
+from . import footprint, goals, lwip
 from .records import Record
 
 Rows = list[list[str]]
 NOTE = (
     "By variant: instructions per payload byte, driver and application included, idling not. "
     "*As if: the device verifies nothing here, and its word is not waited for. An echo is sent "
-    "when the last one is back. lwIP: docs/lab.md says what each column is."
+    "when the last one is back. lwIP: docs/lab.md says what each column is. Thumb: -Os, the "
+    f"stack alone, without driver, board and application: {footprint.FEATURES}."
 )
 PER_BYTE = "instructions_per_byte"
 PER_PACKET = "instructions_per_packet"
@@ -49,6 +50,10 @@ ROWS = (
     Row("TCP transmit by reference", "reference", "tcp_tx"),
     Row("the same, summed by GEM", "hw-checksum", "tcp_tx"),
     Row("UDP echo, 64 bytes: instr.", "", "udp_echo", PER_PACKET, 0),
+    Row("code + constants, Thumb: bytes", "size", "total", "linked_bytes", 0),
+    Row("the same without fragments", "size-no-fragments", "total", "linked_bytes", 0),
+    Row("the same without assertions", "size-no-asserts", "total", "linked_bytes", 0),
+    Row("a connection: bytes of RAM", "size", "connection", "ram_bytes", 0),
 )
 
 
@@ -59,8 +64,8 @@ def _value(records: list[Record], stack: str, variant: str, row: Row) -> float |
 
 
 def _goal(row: Row, board: str, opt: str) -> float | None:
-    about = ("throughput", board, row.variant, row.case, row.metric)
-    names = ("experiment", "board", "variant", "case", "metric")
+    about = (board, row.variant, row.case, row.metric)
+    names = ("board", "variant", "case", "metric")
     for goal in goals.load():
         if tuple(goal[name] for name in names) == about and goal.get("opt", opt) == opt:
             return goal["at_most"]

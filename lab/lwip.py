@@ -11,12 +11,28 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import build, lock, peers
+from . import build, lock, peers, work
 from .paths import BUILD, ROOT
+from .profile import Firmware
 
 PORT_FOLDER = ROOT / "bench/peers/lwip/zynq"
 TOOLCHAIN = ROOT / "boards/zynq/toolchain.cmake"
 OTHER_PORT = 5002  # of its iperf: receives by copy, sends by reference
+
+
+RULES: work.Rules = {
+    "receive": ("bench/peers/*:gem_netif_poll", "*/netif/ethernet.c:ethernet_input"),
+    "transmit": (
+        "bench/peers/*:transmit",
+        "bench/peers/*:send_more",
+        "*/core/tcp_out.c:*",
+        "*/core/udp.c:udp_send*",
+        "*/ipv4/ip4.c:ip4_output*",
+    ),
+    "idle": ("bench/peers/*:board_idle",),
+}
+# Where payload lies in lwIP's heap nobody knows beforehand.
+COUNTED = Firmware(RULES, lambda program: ())
 
 
 @dataclass(frozen=True)

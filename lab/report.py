@@ -78,15 +78,17 @@ def case_table(
 def size_table(records: list[Record]) -> tuple[list[str], Rows]:
     """Bytes by folder, the total last."""
     kinds = ("text_bytes", "rodata_bytes", "data_bytes", "bss_bytes")
-    sizes = [r for r in records if r.experiment == "size"]
-    plain = [r for r in sizes if r.variant == "default"]
-    smallest = [r for r in sizes if r.variant == "smallest"]
+    sizes = [r for r in records if r.experiment == "size" and r.stack == "plumb"]
+    plain, smallest, thumb = (
+        [r for r in sizes if r.variant == variant] for variant in ("default", "smallest", "size")
+    )
     folders = dict.fromkeys(sorted(r.case for r in sizes if r.metric == "text_bytes"))
     folders["total"] = folders.pop("total", None)
     folders[DESCRIPTORS] = None  # beside the total, with the packets' buffers
     rows = [
         [
             folder,
+            _number(find(thumb, "text_bytes", folder), 0),
             _number(find(smallest, "text_bytes", folder), 0),
             *(_number(find(plain, kind, folder), 0) for kind in kinds),
         ]
@@ -94,7 +96,7 @@ def size_table(records: list[Record]) -> tuple[list[str], Rows]:
     ]
     if not sizes:
         return [], []
-    return ["bytes, -Os", ".text smallest", ".text", ".rodata", ".data", ".bss"], rows
+    return ["bytes, -Os", ".text Thumb", ".text smallest", ".text", ".rodata", ".data", ".bss"], rows
 
 
 def goal_table(verdicts: list[Verdict]) -> tuple[list[str], Rows]:

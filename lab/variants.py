@@ -8,6 +8,8 @@ from pathlib import Path
 
 from . import build, echo, iperf, lwip
 from .measure import ECHO, Errand
+from .profile import PLUMB as COUNTED
+from .profile import Firmware
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class Boot:
     firmware: Callable[[], Path]
     errands: tuple[Errand, ...]
     more_flags: str = ""  # than its compile commands show
+    about: Firmware = COUNTED  # for the counting
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -56,12 +59,12 @@ def _lwip(one: lwip.Configuration) -> tuple[Boot, ...]:
         _errand("tcp_tx", f"{name}-reference", other),
         _errand(ECHO, name),
     )
-    boots = (Boot(name, lambda: lwip.firmware(one), software, flags),)
+    boots = (Boot(name, lambda: lwip.firmware(one), software, flags, lwip.COUNTED),)
     if not one.has_hardware_checksum:
         return boots
     variant = f"{name}-hw-checksum"
     hardware = (_errand("tcp_rx", variant), _errand("tcp_tx", variant, other))
-    return (*boots, Boot(variant, lambda: lwip.firmware(one, True), hardware, flags))
+    return (*boots, Boot(variant, lambda: lwip.firmware(one, True), hardware, flags, lwip.COUNTED))
 
 
 PEERS: dict[str, tuple[Boot, ...]] = {

@@ -24,17 +24,19 @@ VARIED = [
 def run(tmp_path_factory: pytest.TempPathFactory):
     """One quick run on zynq, with a capture."""
     folder = tmp_path_factory.mktemp("bench")
-    done = plumb("bench", "--quick", "--out", folder, "--pcap", folder / "frames.pcap")
+    capture = ("--pcap", folder / "frames.pcap")
+    done = plumb("bench", "--quick", "--out", folder, *capture, limit_s=900)
     return done, folder
 
 
 def test_it_ends_as_its_goals_say(run):
-    """What is far: instructions of some variants. Of the rest each is met."""
+    """What may be far: some variants' instructions, a connection. The rest is met."""
     done, folder = run
     goals = {r.case: r.value for r in read(folder / "results.jsonl") if r.experiment == "goal"}
     unmet = {what for what, is_met in goals.items() if not is_met}
     assert done.returncode == (1 if unmet else 0), done.stdout
-    assert all("instructions per" in what for what in unmet), done.stdout
+    far = ("instructions per", "connection ram bytes, size")
+    assert all(any(part in what for part in far) for what in unmet), done.stdout
     assert done.stdout.count("NOT met") == len(unmet)
 
 
@@ -105,7 +107,7 @@ def test_its_capture_opens_and_holds_the_transfers(run):
 @needs_tap
 @pytest.mark.parametrize("board", ["zynq", "linux"])
 def test_over_tap_it_reports_loss_and_jitter(board, tmp_path):
-    done = plumb("bench", "--quick", "--tap", "--board", board, "--out", tmp_path)
+    done = plumb("bench", "--quick", "--tap", "--board", board, "--out", tmp_path, limit_s=900)
     assert "records: " in done.stdout, done.stdout
     records = read(tmp_path / "results.jsonl")
     for case in ("udp_rx", "udp_tx"):

@@ -35,7 +35,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory):
     """One of each errand on lwIP at its best."""
     boot = next(boot for boot in variants.PEERS["lwip"] if boot.name == BEST.name)
     firmware = boot.firmware()
-    profile = Profile(firmware, tmp_path_factory.mktemp("lwip"))
+    profile = Profile(firmware, tmp_path_factory.mktemp("lwip"), boot.about)
     network = UserNetwork(boot.ports)
     with Board(ZYNQ, Setup(firmware, network, plugin=profile.option())) as board:
         board.wait_ready()

@@ -29,8 +29,9 @@
 #define LWIP_NOASSERT 1
 #endif
 #if !PEER_FRAGMENTS
-#define IP_FRAG       0
-#define IP_REASSEMBLY 0
+#define IP_FRAG                  0
+#define IP_REASSEMBLY            0
+#define LWIP_SUPPORT_CUSTOM_PBUF 1 /* as fragments bring it */
 #endif
 
 #if PEER_HARDWARE_CHECKSUM
