@@ -156,6 +156,7 @@ def bench(
     if isa:
         raise LabError("--isa is for experiments on many ISAs, not for throughput")
     tools.ensure("bench")
+    peer = peer or ("lwip" if record and board == "zynq" else "")  # the page has its columns
     if peer:
         tools.ensure("peer")
     repeats = benching.QUICK_REPEATS if quick else repeat

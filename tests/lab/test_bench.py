@@ -6,11 +6,10 @@ import subprocess
 
 import pytest
 from browser import PHONE, look
-from helpers import needs_tap, plumb
+from helpers import FAR, needs_tap, plumb
 
 from lab.measure import CASES
 from lab.records import FIELDS, find, read
-
 
 VARIED = [
     ("copy", "tcp_rx"),
