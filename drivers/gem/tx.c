@@ -21,27 +21,55 @@ static inline unsigned room(const struct plumb_gem *gem) {
     return gem->config.tx.count - gem->tx_used;
 }
 
+/* Whether the end of a mapping asks for anything: to be found out once, or fragment by
+ * fragment. */
+static inline bool unmaps(const struct plumb_gem *gem) {
+#ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
+    return gem->config.dma && gem->config.dma->unmap;
+#else
+    (void)gem;
+    return true;
+#endif
+}
+
+static inline void put(struct plumb_packet *fragment) {
+#ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
+    if (fragment->references > 1) {
+        fragment->references--;
+        return;
+    }
+#endif
+    plumb_fragment_put(fragment);
+}
+
 /* Lets go of the oldest frame. */
-static void release_frame(struct plumb_gem *gem) {
+static inline void release_frame(struct plumb_gem *gem, bool unmapping) {
     const struct plumb_gem_ring *ring = &gem->config.tx;
+    unsigned index = gem->tx_oldest, used = gem->tx_used;
     uint32_t control;
 
     do {
-        unsigned index = gem->tx_oldest;
         struct plumb_packet *fragment = ring->held[index];
-        control = ring->descriptors[index].control;
-        ring->descriptors[index].control = TX_USED | wrap_bit(gem, index);
-        gem->tx_oldest = after(gem, index);
-        gem->tx_used--;
-        plumb_dma_unmap(gem->config.dma, ring->mapped[index], control & TX_LENGTH,
-                        PLUMB_DMA_TO_DEVICE);
-        plumb_fragment_put(fragment);
-    } while (!(control & TX_LAST) && gem->tx_used);
+        volatile uint32_t *word = &ring->descriptors[index].control;
+        control = *word;
+        *word = TX_USED | (control & TX_WRAP);
+        if (unmapping)
+            plumb_dma_unmap(gem->config.dma, ring->mapped[index], control & TX_LENGTH,
+                            PLUMB_DMA_TO_DEVICE);
+        index = control & TX_WRAP ? 0 : index + 1U;
+        used--;
+        put(fragment);
+    } while (!(control & TX_LAST) && used);
+    gem->tx_oldest = index;
+    gem->tx_used = used;
 }
 
 void pl_gem_tx_reclaim(struct plumb_gem *gem) {
-    while (gem->tx_used && (gem->config.tx.descriptors[gem->tx_oldest].control & TX_USED))
-        release_frame(gem);
+    const struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
+    bool unmapping = unmaps(gem);
+
+    while (gem->tx_used && (descriptors[gem->tx_oldest].control & TX_USED))
+        release_frame(gem, unmapping);
     if (gem->tx_waiting && gem->tx_used < gem->config.tx.count) {
         gem->tx_waiting = false;
         pl_gem_write(gem, IDR, INTERRUPT_TX_DONE);
@@ -69,22 +97,43 @@ static __attribute__((cold, noinline)) bool make_room(struct plumb_gem *gem, uns
     return false;
 }
 
-/* Fills descriptor `index` and says what belongs into its control word. */
-static inline uint32_t fill(struct plumb_gem *gem, unsigned index, struct plumb_packet *fragment) {
+static inline uint32_t map(const struct plumb_gem *gem, const struct plumb_packet *fragment) {
+    return (uint32_t)plumb_dma_map(gem->config.dma, fragment->data, fragment->length,
+                                   PLUMB_DMA_TO_DEVICE);
+}
+
+/* Fills descriptor `index`, which stays marked used, and says what belongs into its
+ * control word. */
+static inline uint32_t fill(struct plumb_gem *gem, unsigned index, struct plumb_packet *fragment,
+                            uint32_t address) {
     const struct plumb_gem_ring *ring = &gem->config.tx;
 
     ring->held[index] = fragment;
     ring->mapped[index] = fragment->data;
-    ring->descriptors[index].address = (uint32_t)plumb_dma_map(
-        gem->config.dma, fragment->data, fragment->length, PLUMB_DMA_TO_DEVICE);
+    ring->descriptors[index].address = address;
     fragment->references++;
     return fragment->length | wrap_bit(gem, index);
 }
 
 /* A frame's first descriptor is given away last, behind a barrier: until then
  * the device stops in front of it. */
-int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
-    struct plumb_gem *gem = pl_gem_of(netif);
+static inline int finish(struct plumb_gem *gem, unsigned first, uint32_t control, unsigned next) {
+    gem->tx_next = next;
+    gem->tx_queued = true;
+    plumb_netif_count(&gem->netif, PLUMB_NETIF_tx_frames);
+    gem_write_barrier();
+    gem->config.tx.descriptors[first].control = control;
+    return PLUMB_OK;
+}
+
+#ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
+#define TRANSMIT_ANY __attribute__((noinline))
+#else
+#define TRANSMIT_ANY inline
+#endif
+
+/* Any number of fragments, some of them empty; or no room for them. */
+static TRANSMIT_ANY int transmit_any(struct plumb_gem *gem, struct plumb_packet *packet) {
     struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
     unsigned count = count_fragments(packet);
     unsigned first = gem->tx_next, index = first;
@@ -98,7 +147,7 @@ int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
     for (; count; packet = packet->more) {
         if (!packet->length)
             continue;
-        uint32_t control = fill(gem, index, packet);
+        uint32_t control = fill(gem, index, packet, map(gem, packet));
         if (--count == 0)
             control |= TX_LAST;
         if (index == first)
@@ -107,13 +156,37 @@ int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
             descriptors[index].control = control;
         index = after(gem, index);
     }
-    gem_write_barrier();
-    descriptors[first].control = first_control;
-    gem->tx_next = index;
-    gem->tx_queued = true;
-    plumb_netif_count(netif, PLUMB_NETIF_tx_frames);
-    return PLUMB_OK;
+    return finish(gem, first, first_control, index);
 }
+
+#ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
+
+/* One fragment, or headers and payload: what nearly every frame is. */
+int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
+    struct plumb_gem *gem = pl_gem_of(netif);
+    struct plumb_packet *second = packet->more;
+
+    if (packet->total > gem->frame_limit || room(gem) < 2 || !packet->length ||
+        (second && (second->more || !second->length)))
+        return transmit_any(gem, packet);
+    uint32_t address = map(gem, packet), second_address = second ? map(gem, second) : 0;
+    unsigned first = gem->tx_next, next = after(gem, first);
+    uint32_t control = fill(gem, first, packet, address);
+    gem->tx_used++;
+    if (!second)
+        return finish(gem, first, control | TX_LAST, next);
+    gem->tx_used++;
+    gem->config.tx.descriptors[next].control = fill(gem, next, second, second_address) | TX_LAST;
+    return finish(gem, first, control, after(gem, next));
+}
+
+#else
+
+int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
+    return transmit_any(pl_gem_of(netif), packet);
+}
+
+#endif
 
 void pl_gem_flush(struct plumb_netif *netif) {
     struct plumb_gem *gem = pl_gem_of(netif);
@@ -138,7 +211,7 @@ void pl_gem_tx_check(struct plumb_gem *gem) {
     pl_gem_tx_reclaim(gem);
     while (gem->tx_used) {
         plumb_netif_count(&gem->netif, PLUMB_NETIF_tx_error);
-        release_frame(gem);
+        release_frame(gem, unmaps(gem));
     }
     pl_gem_tx_clear(gem);
     pl_gem_write(gem, TXQBASE, (uint32_t)gem->config.tx.bus);
@@ -156,6 +229,6 @@ void pl_gem_tx_clear(struct plumb_gem *gem) {
 /* The device no longer sends: every hold is given back. */
 void pl_gem_tx_empty(struct plumb_gem *gem) {
     while (gem->tx_used)
-        release_frame(gem);
+        release_frame(gem, unmaps(gem));
     pl_gem_tx_clear(gem);
 }

@@ -34,6 +34,7 @@ enum plumb_dma_direction {
 struct plumb_dma {
     uintptr_t (*map)(const struct plumb_dma *dma, void *memory, size_t length,
                      enum plumb_dma_direction direction);
+    /* Or null, where nothing is to be done at the end of a mapping. */
     void (*unmap)(const struct plumb_dma *dma, void *memory, size_t length,
                   enum plumb_dma_direction direction);
     void (*sync_for_cpu)(const struct plumb_dma *dma, void *memory, size_t length,
@@ -50,7 +51,7 @@ static inline uintptr_t plumb_dma_map(const struct plumb_dma *dma, void *memory,
 
 static inline void plumb_dma_unmap(const struct plumb_dma *dma, void *memory, size_t length,
                                    enum plumb_dma_direction direction) {
-    if (dma)
+    if (dma && dma->unmap)
         dma->unmap(dma, memory, length, direction);
 }
 

@@ -161,22 +161,12 @@ bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 des
     return true;
 }
 
-void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
-                         plumb_ipv4 destination, uint32_t address_sum) {
-    pl_header_word *word = pl_packet_push(packet, PL_IPV4_HEADER);
-    const uint32_t version_length = plumb_put32(0x45000000 | packet->total).be;
-    const uint32_t fragment = plumb_put32(PL_IPV4_DONT_FRAGMENT).be;
-    const uint32_t protocol_word =
-        plumb_put32((uint32_t)CONFIG_PLUMB_IPV4_TTL << 24 | (uint32_t)protocol << 16).be;
-    const uint32_t sum =
-        pl_words_fold(pl_words_add(pl_words_add(version_length, fragment), protocol_word));
-
-    word[0].be = version_length;
-    word[1].be = fragment;
-    word[2].be = protocol_word | pl_second_half((uint16_t)~pl_fold(sum + address_sum));
-    word[3].be = source.be;
-    word[4].be = destination.be;
+#ifdef __OPTIMIZE_SIZE__
+void pl_ipv4_write_header(pl_header_word *word, uint32_t total, uint8_t protocol, plumb_ipv4 source,
+                          plumb_ipv4 destination, uint32_t address_sum) {
+    pl_ipv4_write_header_inline(word, total, protocol, source, destination, address_sum);
 }
+#endif
 
 int pl_ipv4_route(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet) {
     if (route->broadcast)
@@ -192,7 +182,8 @@ int pl_ipv4_send(struct plumb *stack, const struct pl_route *route, struct plumb
 #else
         return PLUMB_ERROR_TOO_LONG;
 #endif
-    pl_ipv4_push_header(packet, protocol, source, destination,
-                        pl_sum_addresses(source.be, destination.be));
+    pl_header_word *word = pl_packet_push(packet, PL_IPV4_HEADER);
+    pl_ipv4_write_header(word, packet->total, protocol, source, destination,
+                         pl_sum_addresses(source.be, destination.be));
     return pl_ipv4_route(stack, route, packet);
 }

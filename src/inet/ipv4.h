@@ -91,11 +91,31 @@ bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 des
 /* Is this address the limited broadcast, or the directed one of the interface? */
 bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);
 
-/* Writes the 20-byte header in front of a packet. `address_sum` is that of the two
- * addresses. Nothing that we send may be fragmented, so it needs no identification
+/* Writes the 20-byte header of a datagram of `total` bytes. `address_sum` is that of the
+ * two addresses. Nothing that we send may be fragmented, so it needs no identification
  * (RFC 6864 section 4.1), and nobody can count by it how much we send. */
-void pl_ipv4_push_header(struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
-                         plumb_ipv4 destination, uint32_t address_sum);
+#ifdef __OPTIMIZE_SIZE__
+void pl_ipv4_write_header(pl_header_word *word, uint32_t total, uint8_t protocol, plumb_ipv4 source,
+                          plumb_ipv4 destination, uint32_t address_sum);
+#else
+#define pl_ipv4_write_header pl_ipv4_write_header_inline
+#endif
+
+static inline void pl_ipv4_write_header_inline(pl_header_word *word, uint32_t total,
+                                               uint8_t protocol, plumb_ipv4 source,
+                                               plumb_ipv4 destination, uint32_t address_sum) {
+    const uint32_t protocol_word =
+        plumb_put32((uint32_t)CONFIG_PLUMB_IPV4_TTL << 24 | (uint32_t)protocol << 16).be;
+    const uint32_t fixed = PLUMB_SWAP16(0x4500) + PLUMB_SWAP16(PL_IPV4_DONT_FRAGMENT) +
+                           PLUMB_SWAP16(CONFIG_PLUMB_IPV4_TTL << 8 | protocol);
+    const uint32_t sum = address_sum + fixed + PLUMB_SWAP16(total);
+
+    word[0].be = plumb_put32(0x45000000 | total).be;
+    word[1].be = plumb_put32(PL_IPV4_DONT_FRAGMENT).be;
+    word[2].be = protocol_word | pl_second_half((uint16_t)~pl_fold(sum));
+    word[3].be = source.be;
+    word[4].be = destination.be;
+}
 
 /* Sends a packet, complete with its header, along a route. The caller keeps its hold.
  * Returns PLUMB_OK or PLUMB_ERROR_WOULD_BLOCK. */

@@ -52,6 +52,10 @@ static const struct plumb_ethernet_address nobody = {{0, 0, 0}};
 static const plumb_be16 type_arp = PLUMB_BE16(PL_ETHERTYPE_ARP);
 static const plumb_be16 type_ipv4 = PLUMB_BE16(PL_ETHERTYPE_IPV4);
 
+static struct plumb_ethernet_address *hardware_of(struct pl_neighbour *neighbour) {
+    return &neighbour->front.header.destination;
+}
+
 static struct link_state *state_of(const struct plumb *stack) {
     return pl_layer_state(stack, &pl_link_layer);
 }
@@ -82,7 +86,7 @@ static void ask(struct pl_neighbour *neighbour) {
     bool known = pl_neighbour_known(neighbour);
 
     neighbour->asked++;
-    send_arp(neighbour->netif, OPERATION_REQUEST, known ? &neighbour->hardware : &broadcast,
+    send_arp(neighbour->netif, OPERATION_REQUEST, known ? hardware_of(neighbour) : &broadcast,
              &nobody, neighbour->address);
 }
 
@@ -182,7 +186,7 @@ int pl_link_send(struct plumb *stack, struct pl_neighbour *neighbour, struct plu
     neighbour->used = true;
     neighbour->solicited = true;
     if (pl_neighbour_known(neighbour))
-        return pl_ethernet_output(neighbour->netif, &neighbour->hardware, type_ipv4, packet);
+        return pl_ethernet_output(neighbour->netif, hardware_of(neighbour), type_ipv4, packet);
     if (packet->flags & PLUMB_PACKET_RETAINED)
         return PLUMB_ERROR_WOULD_BLOCK;
     if (neighbour->waiting)
@@ -201,13 +205,17 @@ static void confirm(struct plumb *stack, struct pl_neighbour *neighbour,
                     const struct plumb_ethernet_address *hardware, bool reachable) {
     struct plumb_packet *waiting = neighbour->waiting;
 
-    plumb_ethernet_copy(&neighbour->hardware, hardware);
+    plumb_ethernet_copy(hardware_of(neighbour), hardware);
+#ifndef __OPTIMIZE_SIZE__
+    plumb_ethernet_copy(&neighbour->front.header.source, &neighbour->netif->address);
+    neighbour->front.header.type = type_ipv4;
+#endif
     neighbour->state = reachable ? PL_NEIGHBOUR_REACHABLE : PL_NEIGHBOUR_STALE;
     neighbour->changed_ms = stack->now_ms;
     neighbour->asked = 0;
     neighbour->waiting = NULL;
     if (waiting) {
-        if (pl_ethernet_output(neighbour->netif, &neighbour->hardware, type_ipv4, waiting) !=
+        if (pl_ethernet_output(neighbour->netif, hardware_of(neighbour), type_ipv4, waiting) !=
             PLUMB_OK)
             pl_count(stack, PLUMB_COUNTER_arp_queue);
         plumb_packet_put(waiting);
@@ -243,7 +251,7 @@ static bool learn(struct plumb *stack, struct link_state *state, struct plumb_ne
         return false;
     if (!neighbour)
         return true; /* answered, if not remembered */
-    bool same = plumb_ethernet_equal(&neighbour->hardware, &arp->sender_hardware);
+    bool same = plumb_ethernet_equal(hardware_of(neighbour), &arp->sender_hardware);
     bool asked = neighbour->asked != 0;
     if (pl_neighbour_known(neighbour) && !same) {
         take_claim(stack, neighbour);

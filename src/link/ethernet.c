@@ -91,8 +91,5 @@ int pl_ethernet_output(struct plumb_netif *netif, const struct plumb_ethernet_ad
     plumb_ethernet_copy(&header->destination, to);
     plumb_ethernet_copy(&header->source, &netif->address);
     PLUMB_HALF_MOVE(header->type.be, type.be);
-    int result = netif->driver->transmit(netif, packet);
-    if (result == PLUMB_OK && netif->observer)
-        netif->observer(netif, packet, true, netif->observer_context);
-    return result;
+    return pl_interface_output(netif, packet);
 }

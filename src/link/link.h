@@ -9,6 +9,7 @@
 #include <plumb/address.h>
 #include <plumb/byteorder.h>
 
+#include "bytes/bytes.h"
 #include "packet/alignment.h"
 #include "stack/stack.h"
 
@@ -65,6 +66,15 @@ _Static_assert(offsetof(struct plumb_netif, address) % 4 == 2, "address of an in
 void pl_arp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
                   struct plumb_packet *packet);
 
+/* Gives a frame to the driver. */
+static inline int pl_interface_output(struct plumb_netif *netif, struct plumb_packet *packet) {
+    int result = netif->driver->transmit(netif, packet);
+
+    if (netif->observer && result == PLUMB_OK)
+        netif->observer(netif, packet, true, netif->observer_context);
+    return result;
+}
+
 enum pl_neighbour_state {
     PL_NEIGHBOUR_FREE,
     PL_NEIGHBOUR_INCOMPLETE, /* asked, no answer yet */
@@ -73,12 +83,20 @@ enum pl_neighbour_state {
     PL_NEIGHBOUR_PROBE,      /* known, and being asked whether still so */
 };
 
+/* An Ethernet header as it lies in front of a network header that is on a word: four
+ * words, of which the first two bytes belong to nobody. */
+struct pl_front {
+    _Alignas(4) uint16_t unused;
+    struct pl_ethernet_header header;
+};
+_Static_assert(sizeof(struct pl_front) == 16, "four words");
+
 struct pl_neighbour {
     plumb_ipv4 address;
     struct plumb_netif *netif;
     struct plumb_packet *waiting; /* at most one, while INCOMPLETE */
     uint32_t changed_ms;          /* when the state began, or was confirmed */
-    struct plumb_ethernet_address hardware;
+    struct pl_front front;        /* of IPv4 to this neighbour, once it is known */
     uint8_t state;
     uint8_t asked;  /* requests sent in this state */
     bool used;      /* sent to since the last look */
@@ -98,6 +116,32 @@ struct pl_neighbour *pl_neighbour_resolve(struct plumb *stack, struct plumb_neti
  * packet that its sender does not retain waits, alone, displacing an earlier
  * one, and the result is PLUMB_OK; a retained one gets PLUMB_ERROR_WOULD_BLOCK. */
 int pl_link_send(struct plumb *stack, struct pl_neighbour *neighbour, struct plumb_packet *packet);
+
+/* Is there a front to write for whoever sends to it? Where space counts there is none, and
+ * pl_link_send() writes each field. */
+static inline bool pl_neighbour_has_front(const struct pl_neighbour *neighbour) {
+#ifdef __OPTIMIZE_SIZE__
+    (void)neighbour;
+    return false;
+#else
+    return pl_neighbour_known(neighbour);
+#endif
+}
+
+/* Sends a packet to a neighbour that has one: the packet already counts it, and its network
+ * header is on a word. */
+static inline int pl_link_send_front(struct pl_neighbour *neighbour, struct plumb_packet *packet,
+                                     void *network_header) {
+    pl_word *to = (pl_word *)network_header - 4;
+    const pl_word *from = (const pl_word *)&neighbour->front;
+
+    to[0] = from[0];
+    to[1] = from[1];
+    to[2] = from[2];
+    to[3] = from[3];
+    neighbour->used = neighbour->solicited = true;
+    return pl_interface_output(neighbour->netif, packet);
+}
 
 /* Sends to everyone on the link. */
 int pl_link_broadcast(struct plumb_netif *netif, struct plumb_packet *packet);

@@ -27,6 +27,60 @@ uint32_t pl_packet_sum(const struct plumb_packet *packet);
 /* Copies all bytes from `offset` on to `to`, and returns the sum of those. */
 uint32_t pl_packet_copy_sum(const struct plumb_packet *packet, size_t offset, void *to);
 
+#ifdef __OPTIMIZE_SIZE__
+#define pl_packet_take  plumb_packet_take
+#define pl_fragment_put plumb_fragment_put
+#else
+
+/* plumb_packet_take() of a pool of buffers. */
+static inline struct plumb_packet *pl_packet_take(struct plumb_pool *pool, unsigned headroom) {
+    struct plumb_packet *packet = pool->free;
+
+    if (!packet)
+        return NULL;
+    pool->free = packet->next;
+    if (--pool->free_count < pool->low_water)
+        pool->low_water = pool->free_count;
+    packet->next = packet->more = NULL;
+    packet->data = packet->owner.memory + headroom;
+    packet->length = packet->total = 0;
+    packet->references = 1;
+    packet->flags = 0;
+    return packet;
+}
+
+/* plumb_fragment_put(), inline but for lent memory. */
+static inline void pl_fragment_put(struct plumb_packet *fragment) {
+    struct plumb_pool *pool = fragment->pool;
+
+    if (fragment->references > 1) {
+        fragment->references--;
+    } else if (!pool->capacity) {
+        plumb_fragment_put(fragment);
+    } else {
+        fragment->references = 0;
+        fragment->next = pool->free;
+        pool->free = fragment;
+        pool->free_count++;
+    }
+}
+
+#endif
+
+/* Takes `count` packets, of which there are as many, linked by `next`; what the last is
+ * linked to, and all that plumb_packet_take() sets, is for the caller to set. */
+static inline struct plumb_packet *pl_packet_take_many(struct plumb_pool *pool, uint32_t count) {
+    struct plumb_packet *first = pool->free, *behind = first;
+
+    for (uint32_t i = 0; i < count; i++)
+        behind = behind->next;
+    pool->free = behind;
+    pool->free_count = (uint16_t)(pool->free_count - count);
+    if (pool->free_count < pool->low_water)
+        pool->low_water = pool->free_count;
+    return first;
+}
+
 /* Makes room for a header in front; the headroom must be there. */
 static inline void *pl_packet_push(struct plumb_packet *packet, unsigned length) {
     packet->data -= length;

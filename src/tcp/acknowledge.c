@@ -2,6 +2,10 @@
 /*
  * The acknowledgement and the window of an acceptable segment (RFC 9293 section
  * 3.10.7.4, fifth check; RFC 5681, RFC 6298).
+ *
+ * Acknowledgements that bring nothing but progress are only noted; all of a batch are acted
+ * on at once when it is settled, or before anything that is not so plain. Until then
+ * send_unacked and the queue are as before.
  */
 #include "tcp/tcp.h"
 
@@ -39,8 +43,7 @@ static bool take_window(struct plumb_tcp *connection, const struct pl_segment *s
 }
 
 static void measure(struct plumb_tcp *connection, uint32_t acknowledgement) {
-    if (!(connection->flags & PL_TCP_TIMING) ||
-        pl_before(acknowledgement, connection->timed_sequence))
+    if (pl_before(acknowledgement, connection->timed_sequence))
         return;
     connection->flags &= (uint16_t)~PL_TCP_TIMING;
     pl_tcp_round_trip(connection, (uint32_t)connection->stack->now_us - connection->timed_us);
@@ -57,23 +60,57 @@ void pl_tcp_offer_room(struct plumb_tcp *connection) {
     pl_tcp_tell(connection, PLUMB_TCP_WRITABLE);
 }
 
-/* Something new was acknowledged. */
-static void advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
+/* Moves the front of a segment forward; the sum of what is left is taken if that is
+ * sent again. */
+static void cut_front(struct plumb_packet *segment, uint32_t length) {
+    pl_packet_pull(segment, length);
+    segment->sequence += length;
+    segment->flags &= (uint8_t)~PLUMB_PACKET_SUMMED;
+}
+
+/* Puts what is acknowledged: `bytes` from the front of the queue on, or all of it. */
+static inline void release(struct plumb_tcp *connection, uint32_t bytes) {
+    struct plumb_packet *segment = connection->send_first;
+    uint32_t left = bytes;
+
+    while (segment && left >= segment->total) {
+        struct plumb_packet *next = segment->next;
+        left -= segment->total;
+        pl_fragment_put(segment);
+        segment = next;
+    }
+    connection->send_first = segment;
+    if (!segment) {
+        connection->send_last = NULL;
+        connection->send_queued = 0;
+        return;
+    }
+    connection->send_queued -= bytes;
+    if (left)
+        cut_front(segment, left);
+}
+
+/* Something new was acknowledged, by `count` segments. */
+static void advance(struct plumb_tcp *connection, uint32_t acknowledgement, uint32_t count) {
     uint32_t bytes = acknowledgement - connection->send_unacked;
 
-    measure(connection, acknowledgement);
+    if (connection->flags & PL_TCP_TIMING)
+        measure(connection, acknowledgement);
     connection->retries = 0;
     connection->progress_ms = connection->stack->now_ms;
     if (connection->flags & PL_TCP_FIN_QUEUED && bytes == connection->send_queued + 1)
         connection->flags |= PL_TCP_FIN_SENT;
-    pl_tcp_release_acknowledged(connection, acknowledgement);
+    release(connection, bytes);
     connection->send_unacked = acknowledgement;
-    if (pl_before(connection->send_next, acknowledgement))
+    if (pl_before(connection->send_next, acknowledgement)) {
+        /* What was to be sent again need not be. */
         connection->send_next = acknowledgement;
+        connection->send_unsent = connection->send_first;
+    }
     if (connection->flags & PL_TCP_RECOVERY) {
         pl_tcp_recovery_acknowledgement(connection, bytes);
     } else {
-        pl_tcp_congestion_acked(connection, bytes);
+        pl_tcp_congestion_acked(connection, bytes, count);
         /* Follows, or it would come to lie ahead after 2^31 bytes. */
         if (pl_after(acknowledgement - 1, connection->recover))
             connection->recover = acknowledgement - 1;
@@ -83,14 +120,59 @@ static void advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
         pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
     else
         pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, connection->rto_ms);
-    pl_tcp_offer_room(connection);
-    pl_tcp_pend(connection);
+    if (connection->flags & PL_TCP_WANT_WRITABLE)
+        pl_tcp_offer_room(connection);
+    if (!(connection->flags & PL_TCP_PENDING))
+        pl_tcp_pend(connection);
 }
+
+#ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
+
+void pl_tcp_take_deferred(struct plumb_tcp *connection) {
+    uint32_t count = connection->deferred_count;
+
+    connection->deferred_count = 0;
+    advance(connection, connection->deferred, count);
+}
+
+/* Notes an acknowledgement of new bytes, if that is all there is to the segment. */
+static inline bool defer(struct plumb_tcp *connection, const struct pl_segment *segment) {
+    const uint16_t special = PL_TCP_RECOVERY | PL_TCP_PROBING | PL_TCP_FIN_QUEUED;
+    uint32_t count = connection->deferred_count;
+    uint32_t before = count ? connection->deferred : connection->send_unacked;
+    uint32_t ahead = segment->acknowledgement - before;
+
+    if (ahead - 1 >= connection->send_most - before || connection->flags & special ||
+        connection->duplicates ||
+        segment->window << connection->send_scale != connection->send_window ||
+        pl_after(connection->window_sequence, segment->sequence))
+        return false;
+    connection->window_sequence = segment->sequence;
+    connection->window_acknowledgement = segment->acknowledgement;
+    connection->deferred = segment->acknowledgement;
+    connection->deferred_count = count + 1;
+    if (!(connection->flags & PL_TCP_PENDING))
+        pl_tcp_pend(connection);
+    return true;
+}
+
+#else
+
+static inline bool defer(struct plumb_tcp *connection, const struct pl_segment *segment) {
+    (void)connection;
+    (void)segment;
+    return false;
+}
+
+#endif
 
 bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment) {
     uint32_t acknowledgement = segment->acknowledgement;
-    uint32_t ahead = acknowledgement - connection->send_unacked;
 
+    if (defer(connection, segment))
+        return true;
+    pl_tcp_settle_deferred(connection);
+    uint32_t ahead = acknowledgement - connection->send_unacked;
     if (ahead > connection->send_most - connection->send_unacked) {
         /* Never sent, or acknowledged long ago (RFC 5961 section 5.2). */
         uint32_t behind = connection->send_unacked - acknowledgement;
@@ -101,7 +183,7 @@ bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_s
     }
     bool changed = take_window(connection, segment);
     if (ahead)
-        advance(connection, acknowledgement);
+        advance(connection, acknowledgement, 1);
     else if (!changed && !segment->length && !(segment->flags & PL_TCP_FIN) &&
              connection->send_window && pl_tcp_in_flight(connection))
         pl_tcp_duplicate_acknowledgement(connection);

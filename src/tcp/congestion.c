@@ -23,15 +23,22 @@ void pl_tcp_congestion_start(struct plumb_tcp *connection) {
     connection->slow_start_threshold = UINT32_MAX;
 }
 
-void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes) {
+void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint32_t count) {
     uint32_t mss = connection->mss;
 
     /* Twice the largest send buffer: beyond that it decides nothing. */
     if (connection->congestion_window >= 2U << 20)
         return;
     if (connection->congestion_window < connection->slow_start_threshold) {
-        connection->congestion_window += bytes < 2 * mss ? bytes : 2 * mss;
-        return;
+        uint32_t left = connection->slow_start_threshold - connection->congestion_window;
+        uint32_t step = bytes < 2 * mss * count ? bytes : 2 * mss * count;
+        /* Of a batch only those up to the threshold grow it like this. */
+        if (count > 1 && step > left)
+            step = left;
+        connection->congestion_window += step;
+        if (count == 1 || step < left)
+            return;
+        bytes -= step;
     }
     connection->congestion_acked += bytes;
     if (connection->congestion_acked >= connection->congestion_window) {

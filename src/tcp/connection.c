@@ -127,6 +127,9 @@ void pl_tcp_end(struct plumb_tcp *connection, int error) {
     connection->state = PLUMB_TCP_STATE_CLOSED;
     connection->error = (int8_t)error;
     connection->deadlines = 0;
+#ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
+    connection->deferred_count = 0;
+#endif
     plumb_timer_stop(&connection->timer);
     pl_tcp_drop_sent(connection);
     if (connection->flags & PL_TCP_USER) {
@@ -216,6 +219,7 @@ void pl_tcp_settle(struct plumb *stack, void *state) {
     }
     while (tcp->pending) {
         struct plumb_tcp *connection = tcp->pending;
+        pl_tcp_settle_deferred(connection);
         tell_user(connection);
         pl_tcp_output(connection);
         /* Only now: what the handler did is in what was just sent. */

@@ -3,9 +3,7 @@
  * What is sent, and when (RFC 9293 section 3.8.6, RFC 5681, RFC 1122 section
  * 4.2.3.4 on Nagle and section 4.2.3.2 on delayed acknowledgements).
  */
-#include "tcp/tcp.h"
-
-#include "bytes/bytes.h"
+#include "tcp/segment.h"
 
 /* The pause before trying again after a full ring or an unknown neighbour, and
  * after an empty pool. */
@@ -17,97 +15,60 @@
 #define CHALLENGES_LEAST  5
 #define CHALLENGES_SPREAD 8
 
-/* ---- headers ---- */
+/* ---- any segment ---- */
 
-static uint16_t window_field(struct plumb_tcp *connection, uint8_t flags) {
-    uint32_t window = pl_tcp_receive_window(connection);
+/* Puts headers in front of a packet and sends it. */
+static int emit(struct plumb_tcp *connection, struct plumb_packet *packet, uint32_t sequence,
+                uint32_t control, uint32_t sum) {
+    struct pl_neighbour *neighbour = pl_tcp_neighbour(connection);
+    bool has_front = pl_neighbour_has_front(neighbour);
+    pl_header_word *word = (void *)(packet->data - PL_TCP_HEADER);
 
-    /* Down: what is said is less than what is kept open, never more. */
-    if (!(flags & PL_TCP_SYN))
-        window >>= connection->receive_scale;
-    return (uint16_t)(window < UINT16_MAX ? window : UINT16_MAX);
-}
-
-/* Writes the TCP and IPv4 headers in front of a packet whose payload, if any, has
- * the sum `payload_sum`, and clears what the acknowledgement in it settles. */
-static void push_headers(struct plumb_tcp *connection, struct plumb_packet *packet,
-                         uint32_t sequence, uint8_t flags, uint32_t payload_sum) {
-    pl_header_word *word = pl_packet_push(packet, PL_TCP_HEADER);
-    uint32_t offset = PL_TCP_HEADER;
-
-    if (flags & PL_TCP_SYN) {
-        unsigned options = pl_tcp_build_options(connection, word + 5);
-        offset += options;
-        packet->length = packet->total = (uint16_t)offset;
-        payload_sum = pl_sum(word + 5, options);
-    }
-    const uint32_t ports = connection->ports << 16 | connection->ports >> 16;
-    const uint32_t sequence_word = plumb_put32(sequence).be;
-    const uint32_t acknowledgement =
-        plumb_put32(flags & PL_TCP_ACK ? connection->receive_next : 0).be;
-    const uint32_t flags_window =
-        plumb_put32(offset << 26 | (uint32_t)flags << 16 | window_field(connection, flags)).be;
-
-    word[0].be = ports;
-    word[1].be = sequence_word;
-    word[2].be = acknowledgement;
-    word[3].be = flags_window;
-    word[4].be = 0;
-    if (connection->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM) {
+    pl_tcp_write_headers(connection, word, sequence, control, packet->total, sum);
+    if (pl_tcp_is_offloaded(connection))
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
-    } else {
-        pl_words words = pl_words_add(ports, sequence_word);
-        words = pl_words_add(pl_words_add(words, acknowledgement), flags_window);
-        uint32_t sum = pl_sum_pseudo(connection->address_sum, PL_PROTOCOL_TCP, packet->total) +
-                       pl_words_fold(words) + payload_sum;
-        word[4].be = pl_first_half((uint16_t)~pl_fold(sum));
-    }
-    pl_ipv4_push_header(packet, PL_PROTOCOL_TCP, connection->local, connection->remote,
-                        connection->address_sum);
-    connection->receive_acked = connection->receive_next;
-    connection->flags &= (uint16_t)~PL_TCP_ACK_NOW;
-    pl_tcp_clear_deadline(connection, PL_TCP_ACKNOWLEDGE);
+    word -= PL_IPV4_HEADER / 4;
+    pl_packet_push(packet,
+                   PL_TCP_HEADER + PL_IPV4_HEADER + (has_front ? (unsigned)PL_ETHERNET_HEADER : 0));
+    return has_front ? pl_link_send_front(neighbour, packet, word)
+                     : pl_link_send(connection->stack, neighbour, packet);
 }
 
-static int transmit(struct plumb_tcp *connection, struct plumb_packet *packet) {
-    struct plumb *stack = connection->stack;
-    struct pl_neighbour *neighbour = connection->neighbour;
-
-    if (!neighbour || neighbour->address.be != connection->next_hop.be ||
-        neighbour->netif != connection->netif || neighbour->state == PL_NEIGHBOUR_FREE) {
-        neighbour = pl_neighbour_resolve(stack, connection->netif, connection->next_hop);
-        connection->neighbour = neighbour;
-    }
-    int result = pl_link_send(stack, neighbour, packet);
-    if (result != PLUMB_OK) {
-        /* The acknowledgement did not get out either. */
-        connection->flags |= PL_TCP_ACK_NOW;
-        pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_RING_MS);
-    }
-    return result;
+void pl_tcp_not_sent(struct plumb_tcp *connection) {
+    connection->flags |= PL_TCP_ACK_NOW;
+    pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_RING_MS);
 }
 
 /* ---- segments without payload ---- */
 
-static struct plumb_packet *take_header(struct plumb_tcp *connection) {
-    struct plumb *stack = connection->stack;
-    struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
+void pl_tcp_no_header(struct plumb_tcp *connection) {
+    pl_count(connection->stack, PLUMB_COUNTER_tcp_no_buffer_out);
+    pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_POOL_MS);
+}
 
-    if (!packet) {
-        pl_count(stack, PLUMB_COUNTER_tcp_no_buffer_out);
-        pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_POOL_MS);
-    }
+static struct plumb_packet *take_header(struct plumb_tcp *connection) {
+    struct plumb_packet *packet = pl_packet_take(connection->stack->options.headers, PL_HEADROOM);
+
+    if (!packet)
+        pl_tcp_no_header(connection);
     return packet;
 }
 
 static int send_control(struct plumb_tcp *connection, uint32_t sequence, uint8_t flags) {
     struct plumb_packet *packet = take_header(connection);
+    uint32_t options = 0, sum = 0;
 
     if (!packet)
         return PLUMB_ERROR_NO_BUFFER;
-    push_headers(connection, packet, sequence, flags, 0);
-    int result = transmit(connection, packet);
-    plumb_packet_put(packet);
+    if (flags & PL_TCP_SYN) {
+        options = pl_tcp_build_options(connection, (void *)packet->data);
+        packet->length = packet->total = (uint16_t)options;
+        sum = pl_sum(packet->data, options);
+    }
+    int result = emit(connection, packet, sequence, pl_tcp_control(flags, options), sum);
+    if (result != PLUMB_OK)
+        pl_tcp_not_sent(connection);
+    pl_fragment_put(packet);
     return result;
 }
 
@@ -129,22 +90,13 @@ void pl_tcp_send_reset(struct plumb_tcp *connection) {
     send_control(connection, connection->send_most, PL_TCP_RST | PL_TCP_ACK);
 }
 
-/* Begins to time the segment that ends at `end`, unless one is being timed. */
-static void begin_timing(struct plumb_tcp *connection, uint32_t end) {
-    if (connection->flags & PL_TCP_TIMING)
-        return;
-    connection->flags |= PL_TCP_TIMING;
-    connection->timed_sequence = end;
-    connection->timed_us = (uint32_t)connection->stack->now_us;
-}
-
 void pl_tcp_send_syn(struct plumb_tcp *connection) {
     bool answering = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED;
 
     if (connection->flags & PL_TCP_SYN_REPEATED)
         connection->flags &= (uint16_t)~PL_TCP_TIMING;
     else
-        begin_timing(connection, connection->initial_sequence + 1);
+        pl_tcp_begin_timing(connection, connection->initial_sequence + 1);
     send_control(connection, connection->initial_sequence,
                  (uint8_t)(PL_TCP_SYN | (answering ? PL_TCP_ACK : 0)));
     connection->send_next = connection->send_most = connection->initial_sequence + 1;
@@ -193,43 +145,38 @@ void pl_tcp_reset_stranger(const struct pl_segment *segment) {
     if (!packet)
         return;
     bool ack = segment->flags & PL_TCP_ACK;
-    push_headers(&stranger, packet, ack ? segment->acknowledgement : 0,
-                 ack ? PL_TCP_RST : PL_TCP_RST | PL_TCP_ACK, 0);
-    pl_link_send(stack, pl_neighbour_resolve(stack, route.netif, route.next_hop), packet);
+    emit(&stranger, packet, ack ? segment->acknowledgement : 0,
+         pl_tcp_control(ack ? PL_TCP_RST : PL_TCP_RST | PL_TCP_ACK, 0), 0);
     plumb_packet_put(packet);
 }
 
 /* ---- segments with payload ---- */
 
-/* May the headers be written in front of the payload itself? Not while a device
- * reads the packet, nor where the network header would miss a word. */
-static bool takes_headers(const struct plumb_packet *segment) {
-    return segment->pool->capacity && segment->references == 1 &&
-           ((uintptr_t)segment->data & 3) == 0;
-}
-
 /* Sends the first `length` bytes of a segment with headers in front, its own or
  * another packet's, and leaves it as it was. */
-static int send_with_headers(struct plumb_tcp *connection, struct plumb_packet *segment,
-                             uint8_t flags, uint32_t length) {
-    struct plumb_packet *front = takes_headers(segment) ? segment : take_header(connection);
+static inline int send_with_headers(struct plumb_tcp *connection, struct plumb_packet *segment,
+                                    uint32_t control, uint32_t length) {
+    struct plumb_packet *front = pl_tcp_takes_headers(segment) ? segment : take_header(connection);
     uint8_t *data = segment->data;
     uint16_t whole = segment->length;
-    uint32_t sum = length < whole ? pl_sum(data, length) : segment->sum;
 
     if (!front)
         return PLUMB_ERROR_NO_BUFFER;
+    uint32_t sum = 0;
+    if (!pl_tcp_is_offloaded(connection))
+        sum = length < whole ? pl_sum(data, length) : pl_tcp_sum_kept(segment);
     segment->length = segment->total = (uint16_t)length;
     if (front != segment) {
         front->more = segment;
         front->total = (uint16_t)length;
         front->flags = PLUMB_PACKET_RETAINED;
     }
-    push_headers(connection, front, segment->sequence, flags, sum);
-    int result = transmit(connection, front);
+    int result = emit(connection, front, segment->sequence, control, sum);
+    if (result != PLUMB_OK)
+        pl_tcp_not_sent(connection);
     if (front != segment) {
         front->more = NULL;
-        plumb_packet_put(front);
+        pl_fragment_put(front);
     }
     segment->data = data;
     segment->length = segment->total = whole;
@@ -237,19 +184,20 @@ static int send_with_headers(struct plumb_tcp *connection, struct plumb_packet *
 }
 
 /* Notes that sequence numbers up to `end` are out. */
-static void note_sent(struct plumb_tcp *connection, uint32_t sequence, uint32_t end) {
+static inline void note_sent(struct plumb_tcp *connection, uint32_t sequence, uint32_t end) {
     if (sequence == connection->send_most) {
-        begin_timing(connection, end);
+        pl_tcp_begin_timing(connection, end);
+        connection->send_next = connection->send_most = end;
     } else {
         connection->retransmitted++;
         pl_count(connection->stack, PLUMB_COUNTER_tcp_retransmitted);
         /* Karn: what was sent twice is not timed. */
         connection->flags &= (uint16_t)~PL_TCP_TIMING;
+        if (pl_after(end, connection->send_next))
+            connection->send_next = end;
+        if (pl_after(end, connection->send_most))
+            connection->send_most = end;
     }
-    if (pl_after(end, connection->send_next))
-        connection->send_next = end;
-    if (pl_after(end, connection->send_most))
-        connection->send_most = end;
     pl_tcp_time_oldest(connection);
 }
 
@@ -259,8 +207,8 @@ static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segme
     bool whole = length == segment->total;
     bool last = whole && segment->next == NULL;
     bool fin = last && connection->flags & PL_TCP_FIN_QUEUED;
-    uint8_t flags = (uint8_t)(PL_TCP_ACK | (last ? PL_TCP_PSH : 0) | (fin ? PL_TCP_FIN : 0));
-    int result = send_with_headers(connection, segment, flags, length);
+    uint32_t flags = PL_TCP_ACK | (last ? PL_TCP_PSH : 0U) | (fin ? PL_TCP_FIN : 0U);
+    int result = send_with_headers(connection, segment, pl_tcp_control(flags, 0), length);
 
     if (result != PLUMB_OK)
         return result;
@@ -304,16 +252,6 @@ void pl_tcp_send_oldest(struct plumb_tcp *connection) {
 
 /* ---- what may go now ---- */
 
-/* The window that counts: the peer's, and the network's with one segment more for
- * each of the first two duplicates (RFC 3042). */
-static uint32_t usable_window(const struct plumb_tcp *connection) {
-    uint32_t network = connection->congestion_window;
-
-    if (!(connection->flags & PL_TCP_RECOVERY) && connection->duplicates < 3)
-        network += (uint32_t)connection->duplicates * connection->mss;
-    return network < connection->send_window ? network : connection->send_window;
-}
-
 /* Nagle: a small last segment waits while others are out. */
 static bool held_back(const struct plumb_tcp *connection, const struct plumb_packet *segment) {
     return segment->total < connection->mss && !segment->next && pl_tcp_in_flight(connection) &&
@@ -324,11 +262,13 @@ static bool held_back(const struct plumb_tcp *connection, const struct plumb_pac
 static void send_queue(struct plumb_tcp *connection) {
     struct plumb_packet *segment;
 
+    if (!pl_tcp_send_burst(connection))
+        return;
     while ((segment = connection->send_unsent) != NULL) {
         /* What a small window cuts in two is left to the timer: half a segment sent
          * at once is a silly window's (RFC 9293 section 3.8.6.2.1). */
         if (held_back(connection, segment) ||
-            pl_tcp_in_flight(connection) + segment->total > usable_window(connection) ||
+            pl_tcp_in_flight(connection) + segment->total > pl_tcp_usable_window(connection) ||
             send_segment(connection, segment, segment->total) != PLUMB_OK)
             return;
     }

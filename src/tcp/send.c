@@ -30,32 +30,43 @@ static bool is_copied(const struct plumb_packet *segment) {
     return segment->pool->capacity != 0;
 }
 
-/* Puts a segment behind the queue, to be sent. */
-static void enqueue(struct plumb_tcp *connection, struct plumb_packet *segment) {
-    segment->sequence = connection->send_unacked + connection->send_queued;
-    segment->flags = PLUMB_PACKET_RETAINED;
-    segment->next = NULL;
-    if (connection->send_last) {
-        connection->send_last->next = segment;
-    } else {
-        connection->send_first = segment;
-        connection->progress_ms = connection->stack->now_ms; /* the wait begins */
-    }
-    connection->send_last = segment;
+/* Puts segments of `length` bytes in all behind the queue, to be sent. */
+static inline void enqueue(struct plumb_tcp *connection, struct plumb_packet *first,
+                           struct plumb_packet *last, uint32_t length) {
+    struct plumb_packet *before = connection->send_last;
+
+    last->next = NULL;
+    connection->send_last = last;
+    connection->send_queued += length;
     if (!connection->send_unsent)
-        connection->send_unsent = segment;
-    connection->send_queued += segment->total;
+        connection->send_unsent = first;
+    if (before) {
+        before->next = first;
+        return;
+    }
+    connection->send_first = first;
+    connection->progress_ms = connection->stack->now_ms; /* the wait begins */
 }
 
-/* Bytes that a copied segment still takes. Its payload may have moved forward in
- * its buffer as parts were acknowledged, so the buffer's end counts too. */
-static uint32_t room_in(const struct plumb_tcp *connection, const struct plumb_packet *segment) {
-    const uint8_t *end = segment->owner.memory + segment->pool->capacity;
-    uint32_t behind = (uint32_t)(end - (segment->data + segment->length));
-    uint32_t size = segment_size(connection);
-    uint32_t left = segment->total < size ? size - segment->total : 0;
+/* Bytes that the last segment still takes, if it was copied, has not gone out, and has
+ * nothing acknowledged: then it begins where a new one does. */
+static uint32_t room_in_last(const struct plumb_tcp *connection, uint32_t size) {
+    const struct plumb_packet *last = connection->send_last;
 
-    return left < behind ? left : behind;
+    return connection->send_unsent && last->total < size && is_copied(last) &&
+                   last->references == 1 && last->data == last->owner.memory + PL_HEADROOM
+               ? size - last->total
+               : 0;
+}
+
+/* Copies behind what the last segment holds. */
+static void fill_last(struct plumb_tcp *connection, const uint8_t *bytes, uint32_t length) {
+    struct plumb_packet *last = connection->send_last;
+    uint32_t sum = pl_copy_sum(last->data + last->length, bytes, length);
+
+    last->sum = pl_sum_append(last->sum, last->length, sum);
+    last->length = last->total = (uint16_t)(last->length + length);
+    connection->send_queued += length;
 }
 
 /* Where headers come from the same pool, payload leaves some for them. */
@@ -65,35 +76,22 @@ static bool is_short(const struct plumb_options *options) {
     return pool == options->headers && pool->free_count <= pool->count / 4U;
 }
 
-/* The last segment while it takes more bytes, or a new one; null when the pool is
- * empty. */
-static struct plumb_packet *open_segment(struct plumb_tcp *connection) {
-    struct plumb_packet *last = connection->send_last;
+/* Copies into a new segment; false when there is none. */
+static bool add_copy(struct plumb_tcp *connection, const uint8_t *bytes, uint32_t length) {
+    const struct plumb_options *options = &connection->stack->options;
+    struct plumb_packet *segment =
+        is_short(options) ? NULL : pl_packet_take(options->segments, PL_HEADROOM);
 
-    if (connection->send_unsent && is_copied(last) && last->references == 1 &&
-        room_in(connection, last))
-        return last;
-    if (is_short(&connection->stack->options))
-        return NULL;
-    last = plumb_packet_take(connection->stack->options.segments, PL_HEADROOM);
-    if (last) {
-        last->sum = 0;
-        enqueue(connection, last);
+    if (!segment) {
+        pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_MS);
+        return false;
     }
-    return last;
-}
-
-/* Copies as much as a segment still takes; returns how much. */
-static uint32_t fill(struct plumb_tcp *connection, struct plumb_packet *segment,
-                     const uint8_t *bytes, uint32_t length) {
-    uint32_t room = room_in(connection, segment);
-    uint32_t part = length < room ? length : room;
-    uint32_t sum = pl_copy_sum(segment->data + segment->length, bytes, part);
-
-    segment->sum = pl_sum_append(segment->sum, segment->length, sum);
-    segment->length = segment->total = (uint16_t)(segment->length + part);
-    connection->send_queued += part;
-    return part;
+    segment->length = segment->total = (uint16_t)length;
+    segment->flags = PLUMB_PACKET_RETAINED | PLUMB_PACKET_SUMMED;
+    segment->sequence = connection->send_unacked + connection->send_queued;
+    segment->sum = pl_copy_sum(segment->data, bytes, length);
+    enqueue(connection, segment, segment, length);
+    return true;
 }
 
 size_t plumb_tcp_writable(const struct plumb_tcp *connection) {
@@ -105,18 +103,27 @@ size_t plumb_tcp_writable(const struct plumb_tcp *connection) {
 int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t length) {
     const uint8_t *from = bytes;
     size_t room = plumb_tcp_writable(connection);
-    uint32_t take = (uint32_t)(length < room ? length : room), done = 0;
+    uint32_t left = (uint32_t)(length < room ? length : room);
+    uint32_t most = connection->stack->options.segments->capacity - PL_HEADROOM;
+    uint32_t size = segment_size(connection);
 
     if (!may_queue(connection))
         return PLUMB_ERROR_CLOSED;
-    while (done < take) {
-        struct plumb_packet *segment = open_segment(connection);
-        if (!segment) {
-            pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_MS);
+    if (size > most)
+        size = most;
+    uint32_t part = room_in_last(connection, size);
+    if (part > left)
+        part = left;
+    if (part)
+        fill_last(connection, from, part);
+    for (;;) {
+        from += part;
+        left -= part;
+        part = left < size ? left : size;
+        if (!part || !add_copy(connection, from, part))
             break;
-        }
-        done += fill(connection, segment, from + done, take - done);
     }
+    size_t done = (size_t)(from - (const uint8_t *)bytes);
     if (done < length)
         connection->flags |= PL_TCP_WANT_WRITABLE;
     pl_tcp_pend(connection);
@@ -124,16 +131,40 @@ int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t lengt
     return (int)done;
 }
 
-static void add_reference(struct plumb_tcp *connection, struct plumb_reference *reference,
-                          size_t offset, uint32_t length) {
-    struct plumb_packet *segment = plumb_packet_take(connection->stack->options.references, 0);
+/* Segments of `size` bytes that so many bytes take, at most one more than `most`. */
+static uint32_t segments_in(size_t length, uint32_t size, uint32_t most) {
+    uint32_t count = 1;
 
-    segment->owner.reference = reference;
-    segment->data = (uint8_t *)(uintptr_t)reference->memory + offset;
-    segment->length = segment->total = (uint16_t)length;
-    segment->sum = pl_sum(segment->data, length);
-    reference->references++;
-    enqueue(connection, segment);
+    for (; length > size && count <= most; length -= size)
+        count++;
+    return count;
+}
+
+/* Queues the bytes of a reference as `count` segments of `size`. */
+static void add_references(struct plumb_tcp *connection, struct plumb_reference *reference,
+                           uint32_t size, uint32_t count) {
+    uint8_t *data = (uint8_t *)(uintptr_t)reference->memory;
+    uint32_t sequence = connection->send_unacked + connection->send_queued;
+    uint32_t left = (uint32_t)reference->length;
+    struct plumb_packet *first = pl_packet_take_many(connection->stack->options.references, count);
+    struct plumb_packet *last = NULL;
+
+    for (struct plumb_packet *segment = first; left; segment = segment->next) {
+        uint32_t part = left < size ? left : size;
+        segment->more = NULL;
+        segment->data = data;
+        segment->length = segment->total = (uint16_t)part;
+        segment->references = 1;
+        segment->flags = PLUMB_PACKET_RETAINED;
+        segment->owner.reference = reference;
+        segment->sequence = sequence;
+        data += part;
+        sequence += part;
+        left -= part;
+        last = segment;
+    }
+    reference->references = count;
+    enqueue(connection, first, last, (uint32_t)reference->length);
 }
 
 int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_reference *reference) {
@@ -146,51 +177,18 @@ int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_referenc
         return PLUMB_ERROR_CLOSED;
     if (!pool || !length || length > connection->send_limit)
         return PLUMB_ERROR_INVALID;
-    size_t needed = (length + size - 1) / size;
-    if (needed > pool->count)
+    uint32_t count = segments_in(length, size, pool->count);
+    if (count > pool->count)
         return PLUMB_ERROR_INVALID;
-    if (length > plumb_tcp_writable(connection) || needed > pool->free_count) {
+    if (length > plumb_tcp_writable(connection) || count > pool->free_count) {
         connection->flags |= PL_TCP_WANT_WRITABLE;
         pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_MS);
         return PLUMB_ERROR_WOULD_BLOCK;
     }
-    reference->references = 0;
-    for (size_t offset = 0; offset < length; offset += size) {
-        size_t left = length - offset;
-        add_reference(connection, reference, offset, left < size ? (uint32_t)left : size);
-    }
+    add_references(connection, reference, size, count);
     pl_tcp_pend(connection);
     pl_settle(stack);
     return PLUMB_OK;
-}
-
-/* Moves the front of a segment forward; its sum is that of what is left. */
-static void cut_front(struct plumb_packet *segment, uint32_t length) {
-    pl_packet_pull(segment, length);
-    segment->sequence += length;
-    segment->sum = pl_sum(segment->data, segment->length);
-}
-
-void pl_tcp_release_acknowledged(struct plumb_tcp *connection, uint32_t acknowledgement) {
-    struct plumb_packet *segment;
-
-    while ((segment = connection->send_first) != NULL) {
-        uint32_t acknowledged = acknowledgement - segment->sequence;
-        if (pl_before(acknowledgement, segment->sequence) || acknowledged == 0)
-            return;
-        if (acknowledged < segment->total) {
-            connection->send_queued -= acknowledged;
-            cut_front(segment, acknowledged);
-            return;
-        }
-        connection->send_queued -= segment->total;
-        connection->send_first = segment->next;
-        if (connection->send_unsent == segment)
-            connection->send_unsent = segment->next;
-        if (connection->send_last == segment)
-            connection->send_last = NULL;
-        plumb_packet_put(segment);
-    }
 }
 
 void pl_tcp_drop_sent(struct plumb_tcp *connection) {

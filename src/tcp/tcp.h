@@ -139,6 +139,10 @@ struct plumb_tcp {
     uint8_t challenges; /* left in this second */
     uint8_t deadlines;  /* a bit per enum pl_tcp_deadline that is set */
     uint16_t mss;
+#ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
+    uint32_t deferred_count; /* acknowledgements noted in this batch */
+    uint32_t deferred;       /* the last of them */
+#endif
 
     uint32_t initial_sequence;
     uint32_t send_unacked;
@@ -233,6 +237,11 @@ static inline uint16_t pl_tcp_remote_port(const struct plumb_tcp *connection) {
 /* Bytes sent and not acknowledged, SYN and FIN included. */
 static inline uint32_t pl_tcp_in_flight(const struct plumb_tcp *connection) {
     return connection->send_next - connection->send_unacked;
+}
+
+/* Does the device fill in the checksums? */
+static inline bool pl_tcp_is_offloaded(const struct plumb_tcp *connection) {
+    return connection->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
 }
 
 /* ---- connection.c: the table, the pending list, the ends ---- */
@@ -337,6 +346,20 @@ void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *s
  * acknowledges what was never sent (and was answered). */
 bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment);
 
+/* Acts on the acknowledgements that were only noted. */
+#ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
+void pl_tcp_take_deferred(struct plumb_tcp *connection);
+
+static inline void pl_tcp_settle_deferred(struct plumb_tcp *connection) {
+    if (connection->deferred_count)
+        pl_tcp_take_deferred(connection);
+}
+#else
+static inline void pl_tcp_settle_deferred(struct plumb_tcp *connection) {
+    (void)connection;
+}
+#endif
+
 /* Tells a user who met a full buffer of room again, once it is worth a call. */
 void pl_tcp_offer_room(struct plumb_tcp *connection);
 
@@ -372,9 +395,6 @@ struct pl_tcp_post {
 
 /* ---- send.c ---- */
 
-/* Puts what is acknowledged up to `acknowledgement`. */
-void pl_tcp_release_acknowledged(struct plumb_tcp *connection, uint32_t acknowledgement);
-
 void pl_tcp_drop_sent(struct plumb_tcp *connection);
 
 /* ---- output.c ---- */
@@ -408,20 +428,34 @@ void pl_tcp_keepalive(struct plumb_tcp *connection);
 
 /* ---- timers.c ---- */
 
+/* Has the connection's timer fire after so long, or earlier. */
+void pl_tcp_start_timer(struct plumb_tcp *connection, uint32_t delay_ms);
+
 void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
                          uint32_t delay_ms);
+
+/* The same inline, as mostly it is a few stores. */
+static inline void pl_tcp_move_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
+                                        uint32_t delay_ms) {
+    uint32_t at = connection->stack->now_ms + delay_ms;
+
+    connection->deadline_ms[which] = at;
+    connection->deadlines = (uint8_t)(connection->deadlines | 1U << which);
+    if (!plumb_timer_running(&connection->timer) || pl_after(connection->timer.expires_ms, at))
+        pl_tcp_start_timer(connection, delay_ms);
+}
 
 static inline void pl_tcp_clear_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which) {
     connection->deadlines = (uint8_t)(connection->deadlines & ~(1U << which));
 }
 
-/* Sets the retransmission deadline unless it is set. */
-void pl_tcp_time_oldest(struct plumb_tcp *connection);
-
 static inline bool pl_tcp_has_deadline(const struct plumb_tcp *connection,
                                        enum pl_tcp_deadline which) {
     return connection->deadlines >> which & 1;
 }
+
+/* Sets the retransmission deadline unless it is set. */
+void pl_tcp_time_oldest(struct plumb_tcp *connection);
 
 /* Takes a measured round trip into the time-out (RFC 6298 section 2). */
 void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t sample_us);
@@ -432,7 +466,8 @@ uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection);
 /* ---- congestion.c ---- */
 
 void pl_tcp_congestion_start(struct plumb_tcp *connection);
-void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes);
+/* `bytes` were acknowledged by `count` segments. */
+void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint32_t count);
 void pl_tcp_congestion_timeout(struct plumb_tcp *connection);
 void pl_tcp_duplicate_acknowledgement(struct plumb_tcp *connection);
 void pl_tcp_recovery_acknowledgement(struct plumb_tcp *connection, uint32_t bytes);

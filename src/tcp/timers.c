@@ -10,15 +10,13 @@
 
 static void fire(struct plumb *stack, struct plumb_timer *timer);
 
+void pl_tcp_start_timer(struct plumb_tcp *connection, uint32_t delay_ms) {
+    plumb_timer_start(connection->stack, &connection->timer, delay_ms, fire);
+}
+
 void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
                          uint32_t delay_ms) {
-    struct plumb *stack = connection->stack;
-    uint32_t at = stack->now_ms + delay_ms;
-
-    connection->deadline_ms[which] = at;
-    connection->deadlines = (uint8_t)(connection->deadlines | 1U << which);
-    if (!plumb_timer_running(&connection->timer) || pl_after(connection->timer.expires_ms, at))
-        plumb_timer_start(stack, &connection->timer, delay_ms, fire);
+    pl_tcp_move_deadline(connection, which, delay_ms);
 }
 
 void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t sample_us) {

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Sending full segments for the first time, many in a row: the bulk of what is sent.
+ *
+ * What holds: all of it is what the general way of output.c would do, and what is out of
+ * the ordinary (a repetition, a part, a FIN, a neighbour not known) is left to that.
+ */
+#include "tcp/segment.h"
+
+#ifdef CONFIG_PLUMB_TCP_BURST
+
+/* The headers that the segments of one pass have in common, as they lie in front of the
+ * payload; sequence, PSH and checksum are each one's own. Made anew for each pass: as
+ * nothing is received meanwhile, nothing in it changes. */
+struct template {
+    struct pl_front link;
+    pl_header_word ipv4[PL_IPV4_HEADER / 4];
+    pl_header_word tcp[PL_TCP_HEADER / 4];
+    uint32_t sum; /* of all that TCP's checksum covers but the sequence and the payload */
+    bool offloaded;
+    uint8_t flags; /* of a packet that begins with headers */
+    bool ending;   /* the last segment is another's, as a FIN goes with it */
+    uint16_t size;
+    struct plumb_netif *netif;
+};
+
+/* Bytes of it in front of a payload, and those of them that belong to the frame: two of the
+ * link's front do not. */
+#define HEADERS (offsetof(struct template, sum))
+#define PUSHED  (unsigned)(HEADERS - 2)
+_Static_assert(HEADERS == 56, "one header behind the other");
+
+/* Four words at a time, as load-multiple likes them. */
+struct __attribute__((may_alias)) quad {
+    uint32_t word[4];
+};
+
+/* Not inline, or the compiler takes the template apart into more variables than there are
+ * registers. */
+static __attribute__((noinline)) void
+prepare(struct plumb_tcp *connection, struct pl_neighbour *neighbour, struct template *template) {
+    template->link = neighbour->front;
+    neighbour->used = neighbour->solicited = true;
+    pl_tcp_write_headers(connection, template->tcp, 0, pl_tcp_control(PL_TCP_ACK, 0),
+                         connection->mss, 0);
+    template->sum = (uint16_t)~pl_fold(template->tcp[4].be);
+    template->offloaded = pl_tcp_is_offloaded(connection);
+    template->flags = (uint8_t)(PLUMB_PACKET_RETAINED |
+                                (template->offloaded ? PLUMB_PACKET_CHECKSUM_OFFLOAD : 0));
+    template->ending = (connection->flags & PL_TCP_FIN_QUEUED) != 0;
+    template->size = connection->mss;
+    template->netif = connection->netif;
+}
+
+/* Writes the headers of a segment in front of `data`. */
+static inline void write_headers(uint8_t *data, const struct template *template,
+                                 struct plumb_packet *segment) {
+    const uint32_t push = plumb_put32((uint32_t)PL_TCP_PSH << 16).be;
+    const uint32_t sequence = plumb_put32(segment->sequence).be;
+    pl_header_word *tcp = (void *)(data - PL_TCP_HEADER);
+    struct quad *to = (void *)(data - HEADERS);
+    const struct quad *from = (const void *)template;
+    uint32_t sum = template->offloaded ? 0 : template->sum + pl_tcp_sum_kept(segment);
+    uint32_t control = template->tcp[3].be;
+
+    sum += (sequence >> 16) + (sequence & 0xffff);
+    to[0] = from[0];
+    to[1] = from[1];
+    to[2] = from[2];
+    tcp[1].be = sequence;
+    if (!segment->next) {
+        control |= push;
+        sum += push;
+    }
+    tcp[3].be = control;
+    tcp[4].be = template->offloaded ? 0 : pl_first_half((uint16_t)~pl_fold(sum));
+}
+
+/* Sends one segment of the pass, with the headers in front of it. */
+static inline int send_in_one(const struct template *template, struct plumb_packet *segment) {
+    uint8_t *data = segment->data;
+
+    write_headers(data, template, segment);
+    segment->data = data - PUSHED;
+    segment->length = segment->total = (uint16_t)(template->size + PUSHED);
+    segment->flags |= template->flags;
+    int result = pl_interface_output(template->netif, segment);
+    segment->data = data;
+    segment->length = segment->total = template->size;
+    return result;
+}
+
+/* The same with the headers in a packet of their own. */
+static inline int send_in_two(struct plumb_tcp *connection, const struct template *template,
+                              struct plumb_packet *segment) {
+    struct plumb_packet *front = pl_packet_take(connection->stack->options.headers, PL_HEADROOM);
+
+    if (!front)
+        return PLUMB_ERROR_NO_BUFFER;
+    write_headers(front->data, template, segment);
+    front->data -= PUSHED;
+    front->more = segment;
+    front->flags = template->flags;
+    front->length = (uint16_t)PUSHED;
+    front->total = (uint16_t)(template->size + PUSHED);
+    int result = pl_interface_output(template->netif, front);
+    front->more = NULL;
+    pl_fragment_put(front);
+    return result;
+}
+
+/* A full segment, and none that carries the FIN? */
+static inline bool is_ordinary(const struct plumb_packet *segment, uint32_t size, bool ending) {
+    return segment && segment->total == size && (segment->next || !ending);
+}
+
+/* Sends segments from the first unsent one on, up to `left` bytes, which is one at least.
+ * Returns how many went, and in *result what stopped it. */
+static uint32_t send_alike(struct plumb_tcp *connection, struct pl_neighbour *neighbour,
+                           uint32_t left, int *result) {
+    struct plumb_packet *segment = connection->send_unsent;
+    struct template template;
+    uint32_t count = 0;
+
+    prepare(connection, neighbour, &template);
+    do {
+        int outcome = pl_tcp_takes_headers(segment) ? send_in_one(&template, segment)
+                                                    : send_in_two(connection, &template, segment);
+        if (outcome != PLUMB_OK) {
+            *result = outcome;
+            break;
+        }
+        count++;
+        left -= template.size;
+        segment = segment->next;
+    } while (is_ordinary(segment, template.size, template.ending) && left >= template.size);
+    connection->send_unsent = segment;
+    return count;
+}
+
+bool pl_tcp_send_burst(struct plumb_tcp *connection) {
+    const struct plumb_packet *segment = connection->send_unsent;
+    const uint32_t size = connection->mss, begin = connection->send_most;
+    uint32_t out = pl_tcp_in_flight(connection), window = pl_tcp_usable_window(connection);
+    int result = PLUMB_OK;
+
+    if (!is_ordinary(segment, size, connection->flags & PL_TCP_FIN_QUEUED) ||
+        segment->sequence != begin || connection->send_next != begin || out + size > window)
+        return true;
+    struct pl_neighbour *neighbour = pl_tcp_neighbour(connection);
+    if (!pl_neighbour_has_front(neighbour))
+        return true;
+    uint32_t count = send_alike(connection, neighbour, window - out, &result);
+    if (count) {
+        pl_tcp_begin_timing(connection, begin + size);
+        connection->send_next = connection->send_most = begin + count * size;
+        connection->segments_out += count;
+        pl_tcp_time_oldest(connection);
+    }
+    if (result == PLUMB_ERROR_NO_BUFFER)
+        pl_tcp_no_header(connection);
+    if (result != PLUMB_OK)
+        pl_tcp_not_sent(connection);
+    return result == PLUMB_OK;
+}
+
+#endif
