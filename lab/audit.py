@@ -25,9 +25,9 @@ from .code import SMALL, Code, Findings
 from .elf import Program
 from .errors import LabError
 from .iperf import PORT
-from .lines import Lines
+from .lines import SourceLines
 from .network import UserNetwork
-from .paths import OUT, ROOT
+from .paths import OUT
 
 WIDTHS = (1, 2, 4, 8, 16)
 NARROW = 2  # slots of WIDTHS: what is narrower than a word of most processors
@@ -287,33 +287,10 @@ def _dynamic_row(name: str, c: Counts) -> list[str]:
     return [name, *(str(n) if n else "-" for n in (*c.loads, *c.stores)), str(c.misaligned)]
 
 
-class Sources:
-    """Lines of source by address, and their text."""
-
-    def __init__(self, program: Path) -> None:
-        self._lines = Lines(program)
-        self._texts: dict[str, list[str]] = {}
-
-    def at(self, address: int) -> str:
-        """`file:line  text`, as far as it is there."""
-        place = self._lines.at(address)
-        if place is None:
-            return ""
-        name, line = place
-        if name not in self._texts:
-            path = Path(name)
-            is_there = path.is_file()
-            text = path.read_text(errors="replace") if is_there else ""
-            self._texts[name] = text.splitlines()
-        text = self._texts[name][line - 1].strip() if line <= len(self._texts[name]) else ""
-        shown = name.removeprefix(f"{ROOT}/")
-        return f"{shown}:{line}  {text}".rstrip()
-
-
 def worst_rows(code: Code, counted: Counted, limit: int) -> report.Rows:
     """The instructions that are misaligned most often, then the narrow ones that are
     executed most often."""
-    sources = Sources(code.path)
+    sources = SourceLines(code.path)
     program = code.program
     worth = [
         (pc, c)

@@ -280,6 +280,25 @@ def audit(
 
 @app.command()
 @guarded
+def size(
+    program: Annotated[
+        str, typer.Argument(metavar="[BUILD]", help="A CMake preset, or an ELF file.")
+    ] = "zynq-os",
+    against: Annotated[
+        str, typer.Option(metavar="BUILD", help="Print what changed since this one.")
+    ] = "",
+    application: Annotated[str, typer.Option("--app", help="Of a preset.")] = "iperf",
+    limit: Annotated[int, typer.Option(min=1, help="Rows of each table.")] = 25,
+) -> int:
+    """Print code, data, stack and structures of a build by file and function."""
+    from . import anatomy
+
+    tools.ensure("size")
+    return anatomy.run(program, against, application, limit, terminal())
+
+
+@app.command()
+@guarded
 def history(
     metric: Annotated[str, typer.Option(help="What to follow.")] = "instructions_per_byte",
     case: Annotated[str, typer.Option(help="Only these cases (a pattern).")] = "*",

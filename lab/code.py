@@ -161,7 +161,8 @@ class Code:
             reader.skipdata = True
         return readers
 
-    def _bytes(self, start: int, size: int) -> bytes:
+    def content(self, start: int, size: int) -> bytes:
+        """Of code, or what lies in between."""
         for address, data in self._sections:
             if address <= start and start + size <= address + len(data):
                 return data[start - address : start - address + size]
@@ -183,10 +184,11 @@ class Code:
         if not is_data:
             yield at, end
 
-    def _decoded(self, function: Function) -> Iterator[Any]:
+    def decoded(self, function: Function) -> Iterator[Any]:
+        """A function's instructions as capstone tells of them."""
         reader = self._readers[function.is_thumb]
         for start, end in self._pieces(function):
-            for decoded in reader.disasm(self._bytes(start, end - start), start):
+            for decoded in reader.disasm(self.content(start, end - start), start):
                 if decoded.id:  # not data that was skipped
                     yield decoded
 
@@ -201,7 +203,7 @@ class Code:
 
     def instructions(self, function: Function) -> Iterator[Instruction]:
         """All of a function's."""
-        for decoded in self._decoded(function):
+        for decoded in self.decoded(function):
             yield self._instruction(decoded)
 
     def _instruction(self, decoded: Any) -> Instruction:
@@ -219,13 +221,13 @@ class Code:
         found = Findings(function)
         piece: list[tuple[Any, Instruction]] = []
         ended = False
-        for decoded in self._decoded(function):
+        for decoded in self.decoded(function):
             one = self._instruction(decoded)
             found.instructions += 1
             found.loads.update(one.loads)
             found.stores.update(one.stores)
             piece.append((decoded, one))
-            was_end, ended = ended, self._leaves(decoded)
+            was_end, ended = ended, self.leaves(decoded)
             if (ended and not self._machine.has_delay_slot) or was_end:
                 self._take(found, piece)
                 piece = []
@@ -259,13 +261,13 @@ class Code:
 
     def _calls_copy(self, decoded: Any) -> bool:
         target = re.search(r"(?:#|^|\s)(-?0x[0-9a-f]+)$", decoded.op_str)
-        if not target or not self._leaves(decoded):
+        if not target or not self.leaves(decoded):
             return False
         # Of RISC-V the reader tells how far it is, of others where.
         start = decoded.address if self.machine_name == "EM_RISCV" else 0
         return bool(_COPY.fullmatch(self._names.get(start + int(target[1], 16), "")))
 
-    def _leaves(self, decoded: Any) -> bool:
+    def leaves(self, decoded: Any) -> bool:
         """Whether it jumps; of some processors the reader does not tell."""
         if any(group in _ENDS for group in decoded.groups):
             return True

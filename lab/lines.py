@@ -9,6 +9,7 @@ inlined counts where it was written. Literal pools belong to the line before the
 import os
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from elftools.dwarf.lineprogram import LineProgram
@@ -91,12 +92,48 @@ class Lines:
                 self._rows.append((before.address, state.address, name, before.line))
             before = None if state.end_sequence else state
 
+    def files(self) -> list[str]:
+        """All of them."""
+        return sorted({os.path.normpath(row[2]) for row in self._rows})
+
     def at(self, address: int) -> tuple[str, int] | None:
         """File and line; None where nothing is known."""
         index = bisect_right(self._rows, (address, 1 << 64, "", 0)) - 1
         if index < 0 or not self._rows[index][0] <= address < self._rows[index][1]:
             return None
         return os.path.normpath(self._rows[index][2]), self._rows[index][3]
+
+
+class SourceLines:
+    """Lines of source by address, and their text."""
+
+    def __init__(self, program: Path) -> None:
+        self._lines = Lines(program)
+        self._texts: dict[str, list[str]] = {}
+
+    def at(self, address: int) -> str:
+        """`file:line  text`, as far as it is there."""
+        place = self._lines.at(address)
+        if place is None:
+            return ""
+        name, line = place
+        lines = self._text(name)
+        text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        shown = name.removeprefix(f"{ROOT}/")
+        return f"{shown}:{line}  {text}".rstrip()
+
+    def texts(self) -> Iterator[str]:
+        """All source files that are there, whole."""
+        for name in self._lines.files():
+            yield "\n".join(self._text(name))
+
+    def _text(self, name: str) -> list[str]:
+        if name not in self._texts:
+            path = Path(name)
+            self._texts[name] = (
+                path.read_text(errors="replace").splitlines() if path.is_file() else []
+            )
+        return self._texts[name]
 
 
 def by_file(program: Path) -> Counter[str]:
