@@ -29,6 +29,8 @@ class Buffers:
     variable: str
     stride: int | None = None  # None: the size of the variable's elements
     begins: dict[str, int] | int = 0  # where payload does, by protocol
+    # Of a heap, where it may begin anywhere: the functions that copy payload there.
+    copied_by: tuple[str, ...] = ()
 
     def first_byte(self, case: str) -> int:
         """Where in each buffer payload begins in a case, such as tcp_rx."""
@@ -49,6 +51,8 @@ class Place:
     def line(self) -> str:
         """As the plugin's map has it."""
         name = self.buffers.variable
+        if self.buffers.copied_by:
+            return f"heap {self.address:x} {self.size:x} {name}"
         return f"buffers {self.address:x} {self.size:x} {self.stride:x} {name}"
 
 

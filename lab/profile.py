@@ -86,6 +86,8 @@ class Profile:
         lines = [f"work {k} {f.address:x}" for k, f in work.begins(program, about.rules)]
         vectors = program.address_of("vectors")
         lines += [f"vectors {vectors:x} {VECTORS_BYTES:x}"] if vectors is not None else []
+        copying = {name for place in self._places for name in place.buffers.copied_by}
+        lines += [f"copying {f.address:x}" for f in program.functions if f.name in copying]
         return lines + [place.line() for place in self._places]
 
     def option(self) -> str:

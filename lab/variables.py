@@ -22,7 +22,8 @@ class Memory:
 
 
 def find(program: Path, names: list[str]) -> dict[str, Memory]:
-    """Those of some variables (`name`, or `name.member`) that a program has."""
+    """Those of some variables that a program has: `name`, `name.member`, and with
+    `function:` before it, one that a function keeps for itself."""
     wanted: dict[str, list[str]] = {}
     for name in names:
         wanted.setdefault(name.partition(".")[0], []).append(name)
@@ -32,30 +33,55 @@ def find(program: Path, names: list[str]) -> dict[str, Memory]:
         if not elf.has_dwarf_info():
             return {}
         for die, address in _variables(elf, set(wanted)):
-            for name in wanted[_name(die)]:
+            for name in wanted[_full_name(die)]:
                 memory = _part(die, address, name.partition(".")[2])
                 if memory:
                     found[name] = memory
     return found
 
 
+def _declared(die: DIE) -> DIE:
+    """Where it is said what it is, and not only where it lies: with link-time
+    optimisation, or a declaration before it, that is elsewhere."""
+    for attribute in ("DW_AT_abstract_origin", "DW_AT_specification"):
+        if attribute in die.attributes:
+            return _declared(die.get_DIE_from_attribute(attribute))
+    return die
+
+
 def _name(die: DIE) -> str:
-    name = die.attributes.get("DW_AT_name")
+    name = _declared(die).attributes.get("DW_AT_name")
     return name.value.decode() if name else ""
 
 
-def _variables(elf: ELFFile, wanted: set[str]) -> Iterator[tuple[DIE, int]]:
+def _full_name(die: DIE) -> str:
+    """With the function's before it, of a variable that is a function's own."""
+    parent = die.get_parent()
+    owner = f"{_name(parent)}:" if parent and parent.tag == "DW_TAG_subprogram" else ""
+    return owner + _name(die)
+
+
+def _candidates(elf: ELFFile, functions: set[str]) -> Iterator[DIE]:
     for unit in elf.get_dwarf_info().iter_CUs():
         for die in unit.get_top_DIE().iter_children():
-            place = die.attributes.get("DW_AT_location")
-            if die.tag == "DW_TAG_variable" and place and _name(die) in wanted:
+            yield die
+            if die.tag == "DW_TAG_subprogram" and _name(die) in functions:
+                yield from die.iter_children()
+
+
+def _variables(elf: ELFFile, wanted: set[str]) -> Iterator[tuple[DIE, int]]:
+    functions = {name.partition(":")[0] for name in wanted if ":" in name}
+    for die in _candidates(elf, functions):
+        if die.tag == "DW_TAG_variable" and "DW_AT_location" in die.attributes:
+            place = die.attributes["DW_AT_location"]
+            if _full_name(die) in wanted:
                 if place.value[0] == _ADDRESS:
                     word = "little" if elf.little_endian else "big"
                     yield die, int.from_bytes(bytes(place.value[1:]), word)
 
 
 def _type(die: DIE) -> DIE:
-    kind = die.get_DIE_from_attribute("DW_AT_type")
+    kind = _declared(die).get_DIE_from_attribute("DW_AT_type")
     while kind.tag in _TRANSPARENT:
         kind = kind.get_DIE_from_attribute("DW_AT_type")
     return kind

@@ -12,6 +12,7 @@ struct range {
     uint64_t address, size, stride;
     uint64_t places;
     uint64_t *count[2]; /* loads, stores; a number for each place */
+    bool *is_copied;    /* of a heap: for each byte */
     char name[NAME_CHARACTERS];
 };
 
@@ -20,11 +21,18 @@ static unsigned range_count;
 static uint64_t lowest = UINT64_MAX, highest; /* bytes of any of them */
 
 bool buffers_take_line(const char *line) {
+    if (range_count == RANGES_MAX) {
+        return false;
+    }
     struct range *range = &ranges[range_count];
-    if (range_count == RANGES_MAX ||
-        sscanf(line, "buffers %" SCNx64 " %" SCNx64 " %" SCNx64 " %63s", &range->address,
-               &range->size, &range->stride, range->name) != 4 ||
-        range->size == 0) {
+    bool is_heap = sscanf(line, "heap %" SCNx64 " %" SCNx64 " %63s", &range->address, &range->size,
+                          range->name) == 3;
+    if (!is_heap && sscanf(line, "buffers %" SCNx64 " %" SCNx64 " %" SCNx64 " %63s",
+                           &range->address, &range->size, &range->stride, range->name) != 4) {
+        return false;
+    }
+    if (range->size == 0 ||
+        (is_heap && (range->is_copied = calloc(range->size, sizeof(bool))) == NULL)) {
         return false;
     }
     range->places = range->stride != 0 ? range->stride : 1;
@@ -41,22 +49,35 @@ bool buffers_take_line(const char *line) {
     return true;
 }
 
-static void note_byte(uint64_t address, bool is_store) {
+static bool is_payload(struct range *range, uint64_t offset, bool is_store, bool is_copying) {
+    if (range->is_copied == NULL) {
+        return true;
+    }
+    if (is_store) {
+        range->is_copied[offset] = is_copying;
+    }
+    return range->is_copied[offset];
+}
+
+static void note_byte(uint64_t address, bool is_store, bool is_copying) {
     for (struct range *range = ranges; range < ranges + range_count; range++) {
         uint64_t offset = address - range->address;
         if (offset < range->size) {
+            if (!is_payload(range, offset, is_store, is_copying)) {
+                return;
+            }
             range->count[is_store][range->stride != 0 ? offset % range->stride : 0]++;
             return;
         }
     }
 }
 
-void buffers_note(uint64_t address, unsigned size, bool is_store) {
+void buffers_note(uint64_t address, unsigned size, bool is_store, bool is_copying) {
     if (address > highest || address + size <= lowest) {
         return;
     }
     for (unsigned i = 0; i < size; i++) {
-        note_byte(address + i, is_store);
+        note_byte(address + i, is_store, is_copying);
     }
 }
 

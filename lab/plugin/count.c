@@ -12,6 +12,8 @@
  *                                         it calls; the innermost so marked decides
  *     vectors ADDRESS SIZE                where exceptions begin
  *     buffers ADDRESS SIZE STRIDE NAME    see buffers.h
+ *     heap ADDRESS SIZE NAME
+ *     copying ADDRESS                     a function that copies payload into a heap
  *
  * Calls are followed if any function is marked, or vectors are given (see calls.h);
  * otherwise all work is of one kind.
@@ -62,6 +64,7 @@ static const char *const work_names[WORKS] = {"other", "receive", "transmit", "i
 
 static unsigned measure_start, measure_stop; /* indices; 0: there is none */
 static bool is_user_mode, follows_calls;
+static bool is_copying[MAP_FUNCTIONS_MAX];
 static uint64_t displacement;   /* known once there is code */
 static unsigned mips_opcode_at; /* which byte of an instruction holds it */
 static bool is_mips;
@@ -280,7 +283,7 @@ static void note_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t addre
     unsigned shift = qemu_plugin_mem_size_shift(info);
     bool is_store = qemu_plugin_mem_is_store(info);
     accesses[function][current_work].count[is_store][shift < WIDTHS ? shift : 0]++;
-    buffers_note(address - displacement, 1u << shift, is_store);
+    buffers_note(address - displacement, 1u << shift, is_store, is_copying[function]);
     /* Code outside the map is not the firmware's: a host's C library is free to
      * load as its processor allows. */
     if ((address & ((1u << shift) - 1)) != 0 && function != 0) {
@@ -382,6 +385,9 @@ static bool take_line(const char *line) {
     if (sscanf(line, "vectors %" SCNx64 " %" SCNx64, &address, &size) == 2) {
         calls_set_vectors(address, size);
         return follows_calls = true;
+    }
+    if (sscanf(line, "copying %" SCNx64, &address) == 1) {
+        return is_copying[map_function_at(address)] = true;
     }
     return take_work(line) || buffers_take_line(line);
 }
