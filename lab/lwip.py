@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import build, lock, peers, work
 from .paths import BUILD, ROOT
+from .payload import EVERYTHING, HEADERS, Buffers
 from .profile import Firmware
 
 PORT_FOLDER = ROOT / "bench/peers/lwip/zynq"
@@ -31,10 +32,6 @@ RULES: work.Rules = {
     ),
     "idle": ("bench/peers/*:board_idle",),
 }
-# Where payload lies in lwIP's heap nobody knows beforehand.
-COUNTED = Firmware(RULES, lambda program: ())
-
-
 @dataclass(frozen=True)
 class Configuration:
     """One of the ways in which lwIP is shown."""
@@ -44,6 +41,30 @@ class Configuration:
     level: int  # as lwipopts.h has it
     is_lto: bool = False
     has_hardware_checksum: bool = False  # is measured with it as well
+
+
+# What copies payload into lwIP's heap. With stock options it copies Ethernet addresses too,
+# twelve bytes a packet, which are counted with it.
+COPYING = ("memcpy", "pl_copy", "pl_copy_sum")
+PBUF = 16  # bytes of a struct pbuf, before its payload
+
+
+def counted(one: Configuration) -> Firmware:
+    """What the counting has to know of a configuration."""
+    pad = 2 if one.level >= 2 else 0  # ETH_PAD_SIZE
+    pool = 4 if one.level >= 2 else 16  # PBUF_POOL_SIZE
+    behind = {protocol: pad + length for protocol, length in HEADERS.items()}
+    in_pool = {protocol: PBUF + begin for protocol, begin in behind.items()}
+    buffers = (
+        Buffers("receive_memory", 1536, behind),
+        Buffers("held_for:memory", None, HEADERS),
+        Buffers("memp_memory_PBUF_POOL_base", None, in_pool, count=pool),
+        Buffers("ram_heap", EVERYTHING, copied_by=COPYING),
+        Buffers("memp_memory_POOL_1600_base", EVERYTHING, copied_by=COPYING),
+        Buffers("pattern", EVERYTHING),
+        Buffers("application", EVERYTHING),
+    )
+    return Firmware(RULES, lambda program: buffers)
 
 
 CONFIGURATIONS = (

@@ -31,6 +31,13 @@ class Buffers:
     begins: dict[str, int] | int = 0  # where payload does, by protocol
     # Of a heap, where it may begin anywhere: the functions that copy payload there.
     copied_by: tuple[str, ...] = ()
+    count: int = 0  # how many there are, if the stride is to follow from that
+
+    def stride_in(self, memory: variables.Memory) -> int:
+        """From one buffer to the next."""
+        if self.count:
+            return memory.size // self.count
+        return memory.row if self.stride is None else self.stride
 
     def first_byte(self, case: str) -> int:
         """Where in each buffer payload begins in a case, such as tcp_rx."""
@@ -61,9 +68,8 @@ def find(program: Path, wanted: Iterable[Buffers]) -> list[Place]:
     known = {b.variable: b for b in wanted}
     found = variables.find(program, list(known))
     return [
-        Place(known[name], m.address, m.size, m.row if b.stride is None else b.stride)
-        for name, m in found.items()
-        for b in [known[name]]
+        Place(known[name], memory.address, memory.size, known[name].stride_in(memory))
+        for name, memory in found.items()
     ]
 
 

@@ -51,7 +51,7 @@ def _errand(case: str, variant: str, port: int = iperf.PORT) -> Errand:
 
 def _lwip(one: lwip.Configuration) -> tuple[Boot, ...]:
     name, other = one.name, lwip.OTHER_PORT
-    flags = "-flto" if one.is_lto else ""
+    flags, about = "-flto" if one.is_lto else "", lwip.counted(one)
     software = (
         _errand("tcp_rx", name),
         _errand("tcp_tx", name),
@@ -59,12 +59,12 @@ def _lwip(one: lwip.Configuration) -> tuple[Boot, ...]:
         _errand("tcp_tx", f"{name}-reference", other),
         _errand(ECHO, name),
     )
-    boots = (Boot(name, lambda: lwip.firmware(one), software, flags, lwip.COUNTED),)
+    boots = (Boot(name, lambda: lwip.firmware(one), software, flags, about),)
     if not one.has_hardware_checksum:
         return boots
     variant = f"{name}-hw-checksum"
     hardware = (_errand("tcp_rx", variant), _errand("tcp_tx", variant, other))
-    return (*boots, Boot(variant, lambda: lwip.firmware(one, True), hardware, flags, lwip.COUNTED))
+    return (*boots, Boot(variant, lambda: lwip.firmware(one, True), hardware, flags, about))
 
 
 PEERS: dict[str, tuple[Boot, ...]] = {
