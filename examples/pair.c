@@ -7,7 +7,13 @@
 
 #include "wire.h"
 
-enum { PACKETS = 256, BYTES = 1600, FRAMES = 128, REFERENCES = 32, LIMIT_US = 60000000 };
+enum {
+    PACKETS = 256,
+    BYTES = PLUMB_DMA_WHOLE_LINES(1600),
+    FRAMES = 128,
+    REFERENCES = 32,
+    LIMIT_US = 60000000
+};
 
 struct host {
     struct plumb_packet descriptors[PACKETS];

@@ -80,6 +80,7 @@ class Setup:
     # Of a generic image only, which alone says what became of them.
     routines: str = ""  # by name; empty: the best for the processor
     takes_misaligned: bool = False  # the processor, instead of trapping
+    words: dict[int, int] = field(default_factory=dict)  # left in memory too, by address
     on_line: Callable[[str], None] = field(default=lambda line: None)
 
 
@@ -160,8 +161,8 @@ class Board:
 
     def _emulator_arguments(self) -> list[str]:
         words = ["-no-reboot"]
-        for index, word in enumerate(boot_words(self.setup)):
-            address = BOOT_ADDRESS + 4 * index
+        table = {BOOT_ADDRESS + 4 * i: word for i, word in enumerate(boot_words(self.setup))}
+        for address, word in {**table, **self.setup.words}.items():
             words += ["-device", f"loader,addr={address:#x},data={word:#x},data-len=4"]
         if self.setup.keep_own_clock:
             words += ["-icount", "shift=4"]

@@ -17,7 +17,7 @@
 
 enum {
     PACKETS = 192,
-    BUFFER = 1600,
+    BUFFER = PLUMB_DMA_WHOLE_LINES(1600),
     FRAMES = 128,
     SEGMENT = 1460,
     BYTES = 300 * SEGMENT,

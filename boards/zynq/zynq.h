@@ -100,6 +100,14 @@ bool sampling_tell(void);
 
 /* dma.c: cache maintenance by line. */
 extern const struct plumb_dma zynq_dma;
+#ifdef PLUMB_ZYNQ_SHADOW_DMA
+/* shadow.c: for tests, in its place. */
+#define ZYNQ_DMA (shadow_dma())
+const struct plumb_dma *shadow_dma(void);
+void shadow_start(const struct plumb_gem *gem);
+#else
+#define ZYNQ_DMA (&zynq_dma)
+#endif
 
 /* parameters.c: what the loader left, or what stands in for it. */
 struct zynq_parameters {

@@ -9,6 +9,12 @@
  * may be any part of a mapped buffer; an implementation widens them to whole
  * cache lines, so a buffer that a device writes shares no line with anything.
  *
+ * sync_for_cpu() of a part takes the whole buffer back from a device that writes:
+ * in the rest of it the processor may write, but not read what it has not written.
+ * A buffer that the processor did not write to may be the device's again without a
+ * call; one that it wrote to may not. What a device reads may be mapped more than
+ * once at a time, shares lines with what it likes, and is not changed meanwhile.
+ *
  * A board whose DMA is coherent and whose bus addresses are its processor's
  * uses a null `const struct plumb_dma *`, and no call is made.
  */
@@ -18,13 +24,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <plumb_config.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Alignment and size granule of every buffer that a device writes, in bytes:
- * the largest cache line of the supported boards. */
-#define PLUMB_DMA_LINE 64
+/* Alignment and size granule of every buffer that a device writes, in bytes: no
+ * processor's cache line is longer. */
+#define PLUMB_DMA_LINE CONFIG_PLUMB_DMA_LINE
+
+#if CONFIG_PLUMB_DMA_LINE & (CONFIG_PLUMB_DMA_LINE - 1)
+#error "PLUMB_DMA_LINE is no power of two"
+#endif
+
+/* A length rounded up to whole lines. */
+#define PLUMB_DMA_WHOLE_LINES(bytes)                                                               \
+    (((bytes) + PLUMB_DMA_LINE - 1) / PLUMB_DMA_LINE * PLUMB_DMA_LINE)
 
 enum plumb_dma_direction {
     PLUMB_DMA_TO_DEVICE,   /* the device reads: dirty lines are written back first */

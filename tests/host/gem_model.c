@@ -3,6 +3,8 @@
 #include "gem_model.h"
 
 #include <sanitizer/common_interface_defs.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gem_port.h"
@@ -271,6 +273,14 @@ void model_send(void) {
         memcpy(model.sent[model.sent_count % MODEL_SENT], frame, length);
         model.sent_length[model.sent_count++ % MODEL_SENT] = (uint16_t)length;
     }
+}
+
+const char *mutant_wanted(void) {
+    return getenv("PLUMB_MUTANT");
+}
+
+void mutant_reached(void) {
+    fprintf(stderr, "mutant: reached\n");
 }
 
 static void look(void *context) {

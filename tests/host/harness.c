@@ -124,7 +124,7 @@ static struct world *world_create(const struct world_options *given, bool single
     assert_non_null(world);
     world->next = live_worlds;
     live_worlds = world;
-    world->memory = aligned_alloc(PLUMB_DMA_LINE, (sizeof *world->memory + 63) / 64 * 64);
+    world->memory = aligned_alloc(PLUMB_DMA_LINE, PLUMB_DMA_WHOLE_LINES(sizeof *world->memory));
     assert_non_null(world->memory);
     world->single = single;
     world->now_us = options.start_us ? options.start_us : SECOND;

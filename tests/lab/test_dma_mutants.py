@@ -2,7 +2,7 @@
 """Each call for cache maintenance, made wrongly in turn: a test has to notice.
 
 The calls are found in the sources, so that a new one is covered, or fails here until it
-is. tests/host/mutant_dma.h says how one is made to go wrong: the host's programs hold
+is. tests/shared/mutant_dma.h says how one is made to go wrong: the host's programs hold
 all of the mutants and are told which to be.
 """
 

@@ -189,6 +189,7 @@ static void map_to(struct shadow_dma *shadow, struct shadow_dma_range range, con
             report(shadow, "is given to be read while the device writes it", line, place);
         else
             write_back(shadow, line);
+        shadow->reading++;
         if (shadow->memory.readers[line]++ == READERS_MOST)
             report(shadow, "is mapped again and again, and never unmapped", line, place);
     }
@@ -204,10 +205,12 @@ UNWATCHED static bool bytes_agree(const struct shadow_dma *shadow, size_t from, 
 
 static void unmap_to(struct shadow_dma *shadow, struct shadow_dma_range range, const void *place) {
     for (size_t line = range.first; line < range.end; line++) {
-        if (!shadow->memory.readers[line])
+        if (!shadow->memory.readers[line]) {
             report(shadow, "is not mapped for the device to read", line, place);
-        else
+        } else {
             shadow->memory.readers[line]--;
+            shadow->reading--;
+        }
     }
 }
 
@@ -366,6 +369,7 @@ void shadow_dma_create(struct shadow_dma *shadow, const struct shadow_dma_memory
     shadow->line = line;
     shadow->random = seed;
     shadow->recent_count = shadow->written_back = shadow->fetched = 0;
+    shadow->reading = 0;
     shadow->dma = (struct plumb_dma){map, unmap, sync_for_cpu, sync_for_device, shadow};
     for (size_t i = 0; i < memory->size / line; i++)
         memory->state[i] = memory->readers[i] = 0;

@@ -64,6 +64,7 @@ struct shadow_dma {
     void *context;
     struct shadow_dma_range recent[SHADOW_DMA_RECENT];
     unsigned recent_count;
+    size_t reading; /* lines mapped for the device to read, each as often as it is */
     uint32_t written_back, fetched; /* lines, by chance */
 };
 

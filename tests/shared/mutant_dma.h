@@ -2,14 +2,15 @@
 /*
  * Drivers with one of their calls for cache maintenance gone wrong, to see whether
  * anything notices. Included in front of each of their sources, it numbers the calls of
- * a file from 0 on; which one goes wrong, and how, the program is told when it starts:
+ * a file from 0 on; which one goes wrong, and how, mutant_wanted() says:
  *
- *     PLUMB_MUTANT=drivers/gem/rx.c:2:delete    not made at all
- *                                   ...:short     one line too short
- *                                   ...:direction the other direction
- *                                   ...:late      made only when the device has looked
+ *     drivers/gem/rx.c:2:delete     not made at all
+ *                      2:short      one line too short
+ *                      2:direction  the other direction
+ *                      2:late       made only when the device has looked
  *
- * A call that goes wrong says once on the standard error that it was reached.
+ * On the host that is the variable PLUMB_MUTANT, on a board what its loader left in
+ * memory. It needs no C library.
  */
 #ifndef MUTANT_DMA_H
 #define MUTANT_DMA_H
@@ -28,6 +29,14 @@ struct mutant_call {
 
 /* Makes the call, rightly or wrongly; what a map returns is right in any case. */
 uintptr_t mutant_dma(const char *file, unsigned number, struct mutant_call call);
+
+/* For the program to have: which call is to go wrong, or null; and that it was reached,
+ * told once. */
+const char *mutant_wanted(void);
+void mutant_reached(void);
+
+/* Where the last call came from. */
+extern const void *mutant_place;
 
 /* Makes the calls that are late: the device has looked. */
 void mutant_catch_up(void);
