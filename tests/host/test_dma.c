@@ -20,16 +20,23 @@ enum {
     FULL = 1536,
     KEPT = 6,
     HEADER = 128,
+    COPIES = 24,
+#ifdef CONFIG_PLUMB_GEM_RX_LINEAR
+    COPY = FULL,
+#else
+    COPY = 256,
+#endif
 };
 
-/* The arena, cut up: received, sent, headers, lent. */
+/* The arena, cut up: received, sent, headers, lent, copied. */
 enum {
     SEGMENT_PLACE = BUFFERS * FULL + SHADOW_DMA_LONGEST,
     HEADER_PLACE = SEGMENT_PLACE + SEGMENTS * FULL,
     LENT_PLACE = HEADER_PLACE + HEADERS * HEADER,
     LENT = 16 * 1024,
+    COPY_PLACE = LENT_PLACE + LENT,
 };
-_Static_assert((int)LENT_PLACE + (int)LENT <= (int)MODEL_ARENA, "the arena is too small");
+_Static_assert((int)COPY_PLACE + COPIES * COPY <= (int)MODEL_ARENA, "the arena is too small");
 
 static const size_t lines[] = {16, 32, 64, 128};
 enum { LINES = sizeof lines / sizeof *lines };
@@ -38,8 +45,8 @@ static struct plumb_gem_descriptor rx_ring[RING + 1], tx_ring[RING + 1];
 static struct plumb_packet *rx_held[RING], *tx_held[RING];
 static uint8_t *tx_mapped[RING];
 static struct plumb_packet rx_packets[BUFFERS], segment_packets[SEGMENTS], header_packets[HEADERS],
-    reference_packets[HEADERS];
-static struct plumb_pool rx_pool, segments, headers, references;
+    reference_packets[HEADERS], copy_packets[COPIES];
+static struct plumb_pool rx_pool, segments, headers, references, copies;
 static struct plumb_gem gem;
 static struct random chance;
 static uint64_t now_us;
@@ -254,6 +261,8 @@ static void pools_create(uint16_t buffer, bool like_qemu) {
                                    HEADER, dma),
                  0);
     expect_equal(plumb_pool_create(&references, reference_packets, 0, HEADERS, 0, dma), 0);
+    expect_equal(
+        plumb_pool_create(&copies, copy_packets, model_arena + COPY_PLACE, COPIES, COPY, dma), 0);
 }
 
 static void gem_begin(const struct variant *variant) {
@@ -273,6 +282,9 @@ static void gem_begin(const struct variant *variant) {
         .dma = &model.shadow.dma,
         .rx_pool = &rx_pool,
         .rx_buffer = variant->buffer,
+#ifdef CONFIG_PLUMB_GEM_RX_COPIES
+        .rx_copies = &copies,
+#endif
         .rx = {rx_ring, MODEL_RX_RING, rx_held, NULL, RING},
         .tx = {tx_ring, MODEL_TX_RING, tx_held, tx_mapped, RING},
     };
@@ -285,8 +297,10 @@ static void gem_end(void) {
     expect_equal(segments.free_count, segments.count);
     expect_equal(headers.free_count, headers.count);
     expect_equal(references.free_count, references.count);
+    expect_equal(copies.free_count, copies.count);
     shadow_dma_expect_idle(&model.shadow);
-    expect(model.shadow.fetched);
+    /* No buffer stays with the processor where all is copied. */
+    expect(COPY == FULL || model.shadow.fetched);
 }
 
 static void each_variant(void (*test)(const struct variant *variant)) {
@@ -319,7 +333,7 @@ static void expect_bytes(const struct plumb_packet *packet, unsigned frame) {
 static void scribble(struct plumb_packet *packet) {
     for (; packet; packet = packet->more) {
         uint8_t *memory = packet->owner.memory;
-        memory[rx_pool.capacity - 1U] ^= 0x55;
+        memory[packet->pool->capacity - 1U] ^= 0x55;
         packet->data[random_below(&chance, packet->length)] ^= 0xff;
         packet->dirty = true;
     }
@@ -387,7 +401,7 @@ static void frames_come(unsigned frames, unsigned longest) {
 
 /* Now and then the pool is empty: a frame is lost, and its buffers go back unread. */
 static void receives_whatever_becomes_of_a_frame(const struct variant *variant) {
-    struct plumb_packet *hoard[BUFFERS];
+    struct plumb_packet *hoard[BUFFERS + COPIES];
     unsigned count = 0;
     gem_begin(variant);
     arrived = frame_now = kept_count = 0;
@@ -397,6 +411,8 @@ static void receives_whatever_becomes_of_a_frame(const struct variant *variant) 
         frames_come(30, 1518);
         while (rx_pool.free_count)
             hoard[count++] = plumb_packet_take(&rx_pool, 0);
+        while (copies.free_count)
+            hoard[count++] = plumb_packet_take(&copies, 0);
         frames_come(5, 1518);
         while (count)
             plumb_packet_put(hoard[--count]);

@@ -50,17 +50,25 @@ static bool begins_with(const char *text, const char *with) {
     return true;
 }
 
-/* Past a number; null when it is not this one. */
-static const char *skip_number(const char *text, unsigned number) {
-    unsigned found = 0;
+static unsigned read_number(const char **text) {
+    unsigned number = 0;
 
-    while (*text >= '0' && *text <= '9')
-        found = found * 10 + (unsigned)(*text++ - '0');
-    return found == number ? text : NULL;
+    while (**text >= '0' && **text <= '9')
+        number = number * 10 + (unsigned)(*(*text)++ - '0');
+    return number;
+}
+
+/* Past a range of lines; null when this one is not in it. */
+static const char *skip_range(const char *text, unsigned line) {
+    unsigned first = read_number(&text);
+
+    if (*text++ != '-' || line < first || line > read_number(&text) || *text++ != ':')
+        return NULL;
+    return text;
 }
 
 /* How this call is to go wrong; null: it is not. */
-static const char *wrong_how(const char *file, unsigned number) {
+static const char *wrong_how(const char *file, unsigned line) {
     const char *wanted = mutant_wanted(), *colon = wanted;
 
     while (colon && *colon && *colon != ':')
@@ -71,8 +79,7 @@ static const char *wrong_how(const char *file, unsigned number) {
     for (size_t i = 0; i < named; i++)
         if (length < named || file[length - named + i] != wanted[i])
             return NULL;
-    const char *how = skip_number(colon + 1, number);
-    return how && *how == ':' ? how + 1 : NULL;
+    return skip_range(colon + 1, line);
 }
 
 static void make_wrongly(struct mutant_call call, const char *how) {
@@ -95,8 +102,8 @@ static void make_wrongly(struct mutant_call call, const char *how) {
     }
 }
 
-uintptr_t mutant_dma(const char *file, unsigned number, struct mutant_call call) {
-    const char *how = wrong_how(file, number);
+uintptr_t mutant_dma(const char *file, unsigned line, struct mutant_call call) {
+    const char *how = wrong_how(file, line);
 
     mutant_place = __builtin_return_address(0);
     if (!how || !call.dma)
