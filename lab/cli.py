@@ -130,7 +130,9 @@ def bench(
     ] = False,
     experiment: Annotated[
         str,
-        typer.Option(help="throughput, checksum, copy, ether-copy, strict-align or rx-align."),
+        typer.Option(
+            help="throughput, checksum, copy, ether-copy, strict-align, rx-align or rx-path."
+        ),
     ] = "throughput",
     peer: Annotated[
         str, typer.Option(help="Measure this stack on the same board as well: lwip.")

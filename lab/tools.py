@@ -17,7 +17,7 @@ TEST = frozenset({"test"})
 # `./plumb bench --experiment NAME` is known here by NAME.
 BYTES = frozenset({"checksum", "copy"}) | TEST  # measure the byte routines, beside others'
 ISAS = BYTES | {"ether-copy", "strict-align"}  # build for every instruction set
-FIRMWARE = frozenset({"ether-copy", "strict-align", "rx-align"})  # boot a board, for iperf
+FIRMWARE = frozenset({"ether-copy", "strict-align", "rx-align", "rx-path"})  # boot a board
 BUILD = ISAS | FIRMWARE | {"build", "run", "bench", "audit", "size"}
 BOARD = FIRMWARE | {"run", "bench", "audit"} | TEST
 BENCH = FIRMWARE | {"bench", "audit"} | TEST

@@ -18,6 +18,7 @@ EXPERIMENTS = {
     "ether-copy": ("ether_copy", "EtherCopy"),
     "strict-align": ("strict_align", "StrictAlign"),
     "rx-align": ("rx_align", "RxAlign"),
+    "rx-path": ("rx_path", "RxPath"),
 }
 # What plain `./plumb bench` does; it has a board and a client and is no part of this package.
 DEFAULT = "throughput"
