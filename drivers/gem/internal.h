@@ -139,9 +139,8 @@ int pl_gem_rx_fill(struct plumb_gem *gem);
 void pl_gem_rx_empty(struct plumb_gem *gem);
 unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget);
 
-/* rx.c, for those that take frames out of the ring by themselves: hands a frame up; drops
- * the one that is being collected, and what is still to come of it. */
-void pl_gem_rx_pass_up(struct plumb_gem *gem, struct plumb_packet *packet, uint32_t control);
+/* rx.c, for those that take frames out of the ring by themselves: drops the one that is being
+ * collected, and what is still to come of it. */
 void pl_gem_rx_drop(struct plumb_gem *gem, enum plumb_netif_counter counter, bool ended);
 
 /* tx.c */

@@ -102,10 +102,6 @@ static RARE void drop(struct plumb_gem *gem, enum plumb_netif_counter counter, b
     gem->rx_dropping = !ended;
 }
 
-void pl_gem_rx_pass_up(struct plumb_gem *gem, struct plumb_packet *packet, uint32_t control) {
-    pass_up(gem, packet, control);
-}
-
 void pl_gem_rx_drop(struct plumb_gem *gem, enum plumb_netif_counter counter, bool ended) {
     drop(gem, counter, ended);
 }
@@ -254,7 +250,10 @@ unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
         if (address & RX_USED) {
             gem_read_barrier();
             uint32_t control = descriptor->control;
-            enum pl_gem_copied copied = pl_gem_rx_copy(gem, address, control);
+            struct plumb_packet *copy = NULL;
+            enum pl_gem_copied copied = pl_gem_rx_copy(gem, address, control, &copy);
+            if (copy)
+                pass_up(gem, copy, control);
             if (copied)
                 done += copied == PL_GEM_COPIED_FRAME;
             else

@@ -20,23 +20,6 @@ enum pl_gem_copied {
 
 #ifdef CONFIG_PLUMB_GEM_RX_COPIES
 
-/* Takes the descriptor at the ring's head, which the device has filled. */
-enum pl_gem_copied pl_gem_rx_take_copy(struct plumb_gem *gem, uint32_t address, uint32_t control);
-
-/* Not even asked is who takes whole frames alone. */
-static inline enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address,
-                                                uint32_t control) {
-#ifdef CONFIG_PLUMB_GEM_RX_BREAK
-    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) ||
-        (control & RX_LENGTH) > gem->rx_break)
-        return PL_GEM_NOT_COPIED;
-#endif
-    return pl_gem_rx_take_copy(gem, address, control);
-}
-
-/* Whether a configuration has what that needs. */
-bool pl_gem_rx_copy_fits(const struct plumb_gem_config *config);
-
 /* Where the processor finds the buffer of a descriptor, `length` bytes of which are its own
  * from then on. */
 static inline const uint8_t *pl_gem_rx_bytes(const struct plumb_gem *gem, uint32_t address,
@@ -57,13 +40,30 @@ static inline void pl_gem_rx_again(struct plumb_gem *gem, uint32_t address) {
     gem->rx_next = address & RX_WRAP ? 0 : gem->rx_next + 1U;
 }
 
+#endif
+
+/* Takes the descriptor at the ring's head, which the device has filled; a copy that is whole
+ * with it is the caller's to hand up. */
+#if defined(CONFIG_PLUMB_GEM_RX_BREAK)
+
+#include "rx_break.h"
+
+#elif defined(CONFIG_PLUMB_GEM_RX_LINEAR)
+
+enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address, uint32_t control,
+                                  struct plumb_packet **frame);
+
+/* Whether a configuration has what that needs. */
+bool pl_gem_rx_copy_fits(const struct plumb_gem_config *config);
+
 #else
 
 static inline enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address,
-                                                uint32_t control) {
+                                                uint32_t control, struct plumb_packet **frame) {
     (void)gem;
     (void)address;
     (void)control;
+    (void)frame;
     return PL_GEM_NOT_COPIED;
 }
 

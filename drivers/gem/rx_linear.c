@@ -46,7 +46,8 @@ static void copy(struct plumb_gem *gem, uint32_t address, uint32_t control, unsi
     plumb_packet_copy_in(packet, before, bytes + pad, left);
 }
 
-enum pl_gem_copied pl_gem_rx_take_copy(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address, uint32_t control,
+                                  struct plumb_packet **frame) {
     bool starts = control & RX_START, ends = control & RX_END;
 
     if (starts) {
@@ -61,11 +62,9 @@ enum pl_gem_copied pl_gem_rx_take_copy(struct plumb_gem *gem, uint32_t address, 
     pl_gem_rx_again(gem, address);
     if (!ends)
         return PL_GEM_COPIED_PART;
-    struct plumb_packet *frame = gem->rx_head;
+    *frame = gem->rx_head;
     gem->rx_head = NULL;
     gem->rx_dropping = false;
-    if (frame)
-        pl_gem_rx_pass_up(gem, frame, control);
     return PL_GEM_COPIED_FRAME;
 }
 

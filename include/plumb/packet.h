@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include <plumb/dma.h>
+#include <plumb_config.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,13 @@ enum plumb_packet_flag {
     PLUMB_PACKET_RETAINED = 8,         /* the sender keeps the packet for sending again */
     PLUMB_PACKET_SUMMED = 16,          /* `sum` is that of the payload */
 };
+
+/* What is asked of a fragment lies on one line of a cache, or wherever it fits. */
+#ifdef CONFIG_PLUMB_PACKET_LINE
+#define PLUMB_PACKET_PLACE __attribute__((aligned(32)))
+#else
+#define PLUMB_PACKET_PLACE
+#endif
 
 struct plumb_packet {
     struct plumb_packet *next; /* the next packet of a queue */
@@ -61,7 +69,7 @@ struct plumb_packet {
     uint32_t sequence; /* for the protocol that queues the packet */
     uint32_t sum;      /* partial checksum of the payload, for the same */
     uint16_t mark;     /* for the same */
-};
+} PLUMB_PACKET_PLACE;
 
 /* A fixed number of descriptors, with a buffer each or without (a reference pool). */
 struct plumb_pool {
