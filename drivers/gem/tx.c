@@ -21,17 +21,6 @@ static inline unsigned room(const struct plumb_gem *gem) {
     return gem->config.tx.count - gem->tx_used;
 }
 
-/* Whether the end of a mapping asks for anything: to be found out once, or fragment by
- * fragment. */
-static inline bool unmaps(const struct plumb_gem *gem) {
-#ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
-    return gem->config.dma && gem->config.dma->unmap;
-#else
-    (void)gem;
-    return true;
-#endif
-}
-
 static inline void put(struct plumb_packet *fragment) {
 #ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
     if (fragment->references > 1) {
@@ -42,34 +31,52 @@ static inline void put(struct plumb_packet *fragment) {
     plumb_fragment_put(fragment);
 }
 
-/* Lets go of the oldest frame. */
-static inline void release_frame(struct plumb_gem *gem, bool unmapping) {
-    const struct plumb_gem_ring *ring = &gem->config.tx;
-    unsigned index = gem->tx_oldest, used = gem->tx_used;
-    uint32_t control;
+/* Not inline, as on many boards there is nothing to it. */
+static __attribute__((noinline)) void unmap(const struct plumb_gem *gem, unsigned index,
+                                            uint32_t control) {
+    plumb_dma_unmap(gem->config.dma, gem->config.tx.mapped[index], control & TX_LENGTH,
+                    PLUMB_DMA_TO_DEVICE);
+}
 
-    do {
-        struct plumb_packet *fragment = ring->held[index];
-        volatile uint32_t *word = &ring->descriptors[index].control;
-        control = *word;
-        *word = TX_USED | (control & TX_WRAP);
-        if (unmapping)
-            plumb_dma_unmap(gem->config.dma, ring->mapped[index], control & TX_LENGTH,
-                            PLUMB_DMA_TO_DEVICE);
-        index = control & TX_WRAP ? 0 : index + 1U;
-        used--;
-        put(fragment);
-    } while (!(control & TX_LAST) && used);
+/* Lets go of frames from the oldest on: of those sent, or, with TX_USED for `taken`, of all. */
+static void release_frames(struct plumb_gem *gem, uint32_t taken) {
+    struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
+    struct plumb_packet **held = gem->config.tx.held;
+    unsigned index = gem->tx_oldest, used = gem->tx_used;
+    bool unmapping = gem->config.dma && gem->config.dma->unmap;
+
+    while (used) {
+        uint32_t control = descriptors[index].control;
+        if (!((control | taken) & TX_USED))
+            break;
+        for (;;) {
+            struct plumb_packet *fragment = held[index];
+            descriptors[index].control = TX_USED | (control & TX_WRAP);
+            if (unmapping)
+                unmap(gem, index, control);
+            index = control & TX_WRAP ? 0 : index + 1U;
+            used--;
+            put(fragment);
+            if (control & TX_LAST || !used)
+                break;
+            control = descriptors[index].control;
+        }
+    }
     gem->tx_oldest = index;
     gem->tx_used = used;
 }
 
-void pl_gem_tx_reclaim(struct plumb_gem *gem) {
-    const struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
-    bool unmapping = unmaps(gem);
+/* Frames that the device has not been seen to send. */
+static unsigned count_frames(const struct plumb_gem *gem) {
+    unsigned index = gem->tx_oldest, frames = 0;
 
-    while (gem->tx_used && (descriptors[gem->tx_oldest].control & TX_USED))
-        release_frame(gem, unmapping);
+    for (unsigned left = gem->tx_used; left; left--, index = after(gem, index))
+        frames += (gem->config.tx.descriptors[index].control & TX_LAST) != 0;
+    return frames;
+}
+
+void pl_gem_tx_reclaim(struct plumb_gem *gem) {
+    release_frames(gem, 0);
     if (gem->tx_waiting && gem->tx_used < gem->config.tx.count) {
         gem->tx_waiting = false;
         pl_gem_write(gem, IDR, INTERRUPT_TX_DONE);
@@ -209,10 +216,8 @@ void pl_gem_tx_check(struct plumb_gem *gem) {
     pl_gem_write(gem, NWCTRL, gem->control);
     pl_gem_write(gem, TXSR, TXSR_ALL);
     pl_gem_tx_reclaim(gem);
-    while (gem->tx_used) {
-        plumb_netif_count(&gem->netif, PLUMB_NETIF_tx_error);
-        release_frame(gem, unmaps(gem));
-    }
+    gem->netif.counters[PLUMB_NETIF_tx_error] += count_frames(gem);
+    release_frames(gem, TX_USED);
     pl_gem_tx_clear(gem);
     pl_gem_write(gem, TXQBASE, (uint32_t)gem->config.tx.bus);
     gem->control |= NWCTRL_TX;
@@ -228,7 +233,6 @@ void pl_gem_tx_clear(struct plumb_gem *gem) {
 
 /* The device no longer sends: every hold is given back. */
 void pl_gem_tx_empty(struct plumb_gem *gem) {
-    while (gem->tx_used)
-        release_frame(gem, unmaps(gem));
+    release_frames(gem, TX_USED);
     pl_gem_tx_clear(gem);
 }

@@ -49,20 +49,25 @@ static inline struct plumb_packet *pl_packet_take(struct plumb_pool *pool, unsig
     return packet;
 }
 
-/* plumb_fragment_put(), inline but for lent memory. */
+/* plumb_fragment_put(), inline but for the last of lent memory. */
 static inline void pl_fragment_put(struct plumb_packet *fragment) {
     struct plumb_pool *pool = fragment->pool;
 
     if (fragment->references > 1) {
         fragment->references--;
-    } else if (!pool->capacity) {
-        plumb_fragment_put(fragment);
-    } else {
-        fragment->references = 0;
-        fragment->next = pool->free;
-        pool->free = fragment;
-        pool->free_count++;
+        return;
     }
+    if (!pool->capacity) {
+        if (fragment->owner.reference->references == 1) {
+            plumb_fragment_put(fragment);
+            return;
+        }
+        fragment->owner.reference->references--;
+    }
+    fragment->references = 0;
+    fragment->next = pool->free;
+    pool->free = fragment;
+    pool->free_count++;
 }
 
 #endif

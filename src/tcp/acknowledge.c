@@ -135,41 +135,19 @@ void pl_tcp_take_deferred(struct plumb_tcp *connection) {
     advance(connection, connection->deferred, count);
 }
 
-/* Notes an acknowledgement of new bytes, if that is all there is to the segment. */
-static inline bool defer(struct plumb_tcp *connection, const struct pl_segment *segment) {
-    const uint16_t special = PL_TCP_RECOVERY | PL_TCP_PROBING | PL_TCP_FIN_QUEUED;
-    uint32_t count = connection->deferred_count;
-    uint32_t before = count ? connection->deferred : connection->send_unacked;
-    uint32_t ahead = segment->acknowledgement - before;
-
-    if (ahead - 1 >= connection->send_most - before || connection->flags & special ||
-        connection->duplicates ||
-        segment->window << connection->send_scale != connection->send_window ||
-        pl_after(connection->window_sequence, segment->sequence))
-        return false;
-    connection->window_sequence = segment->sequence;
-    connection->window_acknowledgement = segment->acknowledgement;
-    connection->deferred = segment->acknowledgement;
-    connection->deferred_count = count + 1;
-    if (!(connection->flags & PL_TCP_PENDING))
-        pl_tcp_pend(connection);
-    return true;
-}
-
-#else
-
-static inline bool defer(struct plumb_tcp *connection, const struct pl_segment *segment) {
-    (void)connection;
-    (void)segment;
-    return false;
-}
-
 #endif
+
+/* Brings it nothing but an acknowledgement? */
+static inline bool is_plain(const struct plumb_tcp *connection, const struct pl_segment *segment) {
+    return segment->window << connection->send_scale == connection->send_window &&
+           !pl_after(connection->window_sequence, segment->sequence);
+}
 
 bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment) {
     uint32_t acknowledgement = segment->acknowledgement;
 
-    if (defer(connection, segment))
+    if (is_plain(connection, segment) &&
+        pl_tcp_defer(connection, segment->sequence, acknowledgement))
         return true;
     pl_tcp_settle_deferred(connection);
     uint32_t ahead = acknowledgement - connection->send_unacked;

@@ -22,6 +22,7 @@ struct template {
     bool ending;   /* the last segment is another's, as a FIN goes with it */
     uint16_t size;
     struct plumb_netif *netif;
+    struct plumb_pool *headers;
 };
 
 /* Bytes of it in front of a payload, and those of them that belong to the frame: two of the
@@ -50,6 +51,7 @@ prepare(struct plumb_tcp *connection, struct pl_neighbour *neighbour, struct tem
     template->ending = (connection->flags & PL_TCP_FIN_QUEUED) != 0;
     template->size = connection->mss;
     template->netif = connection->netif;
+    template->headers = connection->stack->options.headers;
 }
 
 /* Writes the headers of a segment in front of `data`. */
@@ -91,18 +93,21 @@ static inline int send_in_one(const struct template *template, struct plumb_pack
 }
 
 /* The same with the headers in a packet of their own. */
-static inline int send_in_two(struct plumb_tcp *connection, const struct template *template,
-                              struct plumb_packet *segment) {
-    struct plumb_packet *front = pl_packet_take(connection->stack->options.headers, PL_HEADROOM);
+static inline int send_in_two(const struct template *template, struct plumb_packet *segment) {
+    struct plumb_pool *pool = template->headers;
 
-    if (!front)
+    if (!pool->free)
         return PLUMB_ERROR_NO_BUFFER;
-    write_headers(front->data, template, segment);
-    front->data -= PUSHED;
+    struct plumb_packet *front = pl_packet_take_many(pool, 1);
+    uint8_t *data = front->owner.memory + PL_HEADROOM;
+    write_headers(data, template, segment);
+    front->next = NULL;
     front->more = segment;
-    front->flags = template->flags;
+    front->data = data - PUSHED;
     front->length = (uint16_t)PUSHED;
     front->total = (uint16_t)(template->size + PUSHED);
+    front->references = 1;
+    front->flags = template->flags;
     int result = pl_interface_output(template->netif, front);
     front->more = NULL;
     pl_fragment_put(front);
@@ -125,7 +130,7 @@ static uint32_t send_alike(struct plumb_tcp *connection, struct pl_neighbour *ne
     prepare(connection, neighbour, &template);
     do {
         int outcome = pl_tcp_takes_headers(segment) ? send_in_one(&template, segment)
-                                                    : send_in_two(connection, &template, segment);
+                                                    : send_in_two(&template, segment);
         if (outcome != PLUMB_OK) {
             *result = outcome;
             break;

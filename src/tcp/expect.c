@@ -161,7 +161,9 @@ static inline bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
     if (length && word == connection->window_word && acknowledgement == connection->send_unacked) {
         connection->window_sequence = sequence;
         connection->window_acknowledgement = acknowledgement;
-    } else if (!take_news(connection, netif, packet, length)) {
+    } else if ((word != connection->window_word ||
+                !pl_tcp_defer(connection, sequence, acknowledgement)) &&
+               !take_news(connection, netif, packet, length)) {
         return true;
     }
     connection->heard_ms = connection->stack->now_ms;

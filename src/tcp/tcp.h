@@ -354,9 +354,37 @@ static inline void pl_tcp_settle_deferred(struct plumb_tcp *connection) {
     if (connection->deferred_count)
         pl_tcp_take_deferred(connection);
 }
+
+/* Notes the acknowledgement of a segment that brings nothing else, not even a window, if
+ * it is of new bytes and there is nothing special about the connection. */
+static inline bool pl_tcp_defer(struct plumb_tcp *connection, uint32_t sequence,
+                                uint32_t acknowledgement) {
+    const uint16_t special = PL_TCP_RECOVERY | PL_TCP_PROBING | PL_TCP_FIN_QUEUED;
+    uint32_t count = connection->deferred_count;
+    uint32_t before = count ? connection->deferred : connection->send_unacked;
+
+    if (acknowledgement - before - 1 >= connection->send_most - before ||
+        connection->flags & special || connection->duplicates)
+        return false;
+    connection->window_sequence = sequence;
+    connection->window_acknowledgement = acknowledgement;
+    connection->deferred = acknowledgement;
+    connection->deferred_count = count + 1;
+    if (!(connection->flags & PL_TCP_PENDING))
+        pl_tcp_pend(connection);
+    return true;
+}
 #else
 static inline void pl_tcp_settle_deferred(struct plumb_tcp *connection) {
     (void)connection;
+}
+
+static inline bool pl_tcp_defer(const struct plumb_tcp *connection, uint32_t sequence,
+                                uint32_t acknowledgement) {
+    (void)connection;
+    (void)sequence;
+    (void)acknowledgement;
+    return false;
 }
 #endif
 
