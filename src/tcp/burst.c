@@ -7,7 +7,7 @@
  */
 #include "tcp/segment.h"
 
-#ifdef CONFIG_PLUMB_TCP_BURST
+#if defined(CONFIG_PLUMB_TCP_BURST) && !defined(__OPTIMIZE_SIZE__)
 
 /* The headers that the segments of one pass have in common, as they lie in front of the
  * payload; sequence, PSH and checksum are each one's own. Made anew for each pass: as

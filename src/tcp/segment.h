@@ -117,7 +117,7 @@ void pl_tcp_not_sent(struct plumb_tcp *connection);
 
 /* burst.c: sends the full segments that were never sent before, as many as may go.
  * False when there is no use in going on. */
-#ifdef CONFIG_PLUMB_TCP_BURST
+#if defined(CONFIG_PLUMB_TCP_BURST) && !defined(__OPTIMIZE_SIZE__)
 bool pl_tcp_send_burst(struct plumb_tcp *connection);
 #else
 static inline bool pl_tcp_send_burst(struct plumb_tcp *connection) {

@@ -21,7 +21,7 @@
  * send_next back to the front: what was sent is sent again by the ordinary path. send_most is the
  * highest number ever sent; acknowledgements up to it are good. Headers are written in front of the
  * payload where it lies on a word and no device still reads the packet; otherwise a packet of their
- * own goes in front.
+ * own goes in front. Plain acknowledgements are noted in `deferred` and acted on when settling.
  *
  * Receiving. Payload in order stays in the packets it came in, linked from
  * receive_first, until the user consumes it; payload out of order waits in
