@@ -240,11 +240,12 @@ class Bench:
             report.case_table(self.records, report.SPEED),
             report.case_table(self.records, report.COST),
             comparison.table(self.records, self.kind.name, self.options.opt),
+            comparison.by_register(self.records),
             report.size_table(self.records),
             report.goal_table(verdicts),
         ]
         note = report.CLOCKS if self.kind.is_emulated else report.HOST_CLOCK
-        note += f" {comparison.NOTE}" if self.boots else ""
+        note += f" {comparison.NOTE}" if tables[2][1] else ""
         report.show(self.terminal, head, tables, note)
         self._show_culprits()
         self.terminal.print(f"records: {self.out / 'results.jsonl'}", soft_wrap=True)
@@ -256,7 +257,7 @@ class Bench:
         name = self.kind.name
         command = f"./plumb bench --board {name} --record"
         if name == "zynq":  # first, as it can be refused
-            report.fill_readme(ROOT / "README.md", head, tables[:2])
+            report.fill_readme(ROOT / "README.md", head, tables[:3])
         page = ROOT / ("docs/results.md" if name == "zynq" else f"docs/results-{name}.md")
         report.write_markdown(page, head, tables, note, command)
 

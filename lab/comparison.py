@@ -6,19 +6,21 @@ a peer's the one of its configuration's in that manner; the goal is that of
 bench/goals.json.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import footprint, goals, lwip
 from .records import Record
 
 Rows = list[list[str]]
 NOTE = (
-    "By variant: instructions per payload byte, driver and application included, idling not. "
+    "By variant: instructions per payload byte, driver and application included, idling not; "
+    "by register: each register of a load or store of several counts as an instruction. "
     "*As if: the device verifies nothing here, and its word is not waited for. An echo is sent "
     "when the last one is back. lwIP: docs/lab.md says what each column is. Thumb: -Os, the "
     f"stack alone, without driver, board and application: {footprint.FEATURES}."
 )
 PER_BYTE = "instructions_per_byte"
+BY_REGISTER = "instructions_by_register_per_byte"
 PER_PACKET = "instructions_per_packet"
 
 
@@ -76,18 +78,39 @@ def _text(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
+def _peers(records: list[Record]) -> list[lwip.Configuration]:
+    measured = {r.variant for r in records if r.stack == "lwip"}
+    return [one for one in lwip.CONFIGURATIONS if one.name in measured]
+
+
+def _figures(records: list[Record], row: Row) -> list[float | None]:
+    """Of a row: the peers', then Plumb's."""
+    theirs = [
+        _value(records, "lwip", row.variant_of(one.name), row) for one in _peers(records)
+    ]
+    return [*theirs, _value(records, "plumb", row.variant, row)]
+
+
 def table(records: list[Record], board: str, opt: str) -> tuple[list[str], Rows]:
     """A row for each manner, a column for each stack that was measured, and the goals."""
-    measured = {r.variant for r in records if r.stack == "lwip"}
-    peers = [one for one in lwip.CONFIGURATIONS if one.name in measured]
     rows = []
     for row in ROWS:
-        ours = _value(records, "plumb", row.variant, row)
-        theirs = [_value(records, "lwip", row.variant_of(one.name), row) for one in peers]
-        if ours is None and not any(theirs):
-            continue
-        goal = _goal(row, board, opt)
-        figures = [_text(figure, row.digits) for figure in (*theirs, ours)]
-        rows.append([row.title, *figures, "-" if goal is None else f"{goal:g}"])
-    titles = [one.title for one in peers]
+        figures = _figures(records, row)
+        if any(figure is not None for figure in figures):
+            goal = _goal(row, board, opt)
+            told = [_text(figure, row.digits) for figure in figures]
+            rows.append([row.title, *told, "-" if goal is None else f"{goal:g}"])
+    titles = [one.title for one in _peers(records)]
     return ["instr/byte", *titles, "Plumb", "goal"], rows
+
+
+def by_register(records: list[Record]) -> tuple[list[str], Rows]:
+    """The same where each register of a load or store of several counts as an instruction."""
+    rows = []
+    for row in ROWS:
+        if row.metric == PER_BYTE:
+            figures = _figures(records, replace(row, metric=BY_REGISTER))
+            if any(figure is not None for figure in figures):
+                rows.append([row.title, *(_text(figure, row.digits) for figure in figures)])
+    titles = [one.title for one in _peers(records)]
+    return ["instr/byte, by register", *titles, "Plumb"], rows

@@ -27,7 +27,7 @@ def run(board: Board, network: Network) -> Report:
         sender.connect(network.endpoint(PORT))
         sender.settimeout(ANSWER_LIMIT_S)
         for _ in range(RUN + 1):
-            while not _once(sender):
+            while not once(sender):
                 losses += 1
                 board.pump(0)
                 board.check()
@@ -37,7 +37,7 @@ def run(board: Board, network: Network) -> Report:
     return Report(RUN * len(PAYLOAD) * 8 / seconds / 1e6, seconds)
 
 
-def _once(sender: socket.socket) -> bool:
+def once(sender: socket.socket) -> bool:
     """Sends one; whether it came back."""
     try:
         sender.send(PAYLOAD)

@@ -165,5 +165,5 @@ def fill_readme(path: Path, head: Rows, tables: list[tuple[list[str], Rows]]) ->
     if not (begin and end):
         raise LabError(f"{path} has no place for results: {README_BEGIN} ... {README_END}")
     whole = [(["", ""], head), *tables]
-    parts = [begin, *(markdown_table(title, rows) for title, rows in whole), end]
+    parts = [begin, *(markdown_table(title, rows) for title, rows in whole if rows), end]
     path.write_text(before + "\n\n".join(parts) + after)

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """lwIP on the board of Plumb's, and the table that holds both."""
 
+import socket
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from helpers import plumb
 
-from lab import build, comparison, lwip, measure, variants
+from lab import build, comparison, echo, footprint, lwip, measure, variants
 from lab.board import Board, Setup, kind_of
+from lab.elf import Program
+from lab.errors import LabError
 from lab.network import UserNetwork
 from lab.profile import Profile
 from lab.records import Record
@@ -89,6 +93,57 @@ def test_idling_is_a_look_at_the_device_and_no_more():
         assert calls_of(program, "board_idle") <= IDLE_CALLS, program
 
 
+SUBJECTS = {
+    s.variant: s
+    for s in (*footprint.of_plumb(), *footprint.of_lwip())
+    if s.variant in ("size", "stock-size", "stock-size-no-asserts", "best-size")
+}
+
+
+@pytest.mark.parametrize("variant", ["size", "best-size"])
+def test_what_is_sized_runs(variant):
+    """In Thumb state, over both protocols; it has no console to say that it is ready."""
+    network = UserNetwork((echo.PORT,))
+    endpoint = network.endpoint(echo.PORT)
+    deadline = time.monotonic() + 20
+    with (
+        Board(ZYNQ, Setup(SUBJECTS[variant].firmware(), network)),
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+    ):
+        sender.settimeout(0.3)
+        sender.connect(endpoint)
+        while not echo.once(sender):
+            assert time.monotonic() < deadline, "no datagram came back"
+        with socket.create_connection(endpoint, 10) as connection:
+            connection.sendall(echo.PAYLOAD)
+            assert connection.recv(100) == echo.PAYLOAD
+
+
+def test_a_stack_s_size_is_its_own_code_and_constants():
+    sizes = {}
+    for variant, subject in SUBJECTS.items():
+        program = subject.firmware()
+        code, constants = footprint.code(program), footprint.constants(program)
+        foreign = ("drivers", "boards", "apps", "bench")
+        assert not any(folder.startswith(foreign) for folder in code), code
+        text = Program(program).section(".text")[1]
+        assert 0.6 * text < sum(code.values()) + constants < text, variant
+        sizes[variant] = (sum(code.values()), constants)
+    assert {"src/tcp", "src/bytes"} <= set(footprint.code(SUBJECTS["size"].firmware()))
+    lwips = footprint.code(SUBJECTS["best-size"].firmware())
+    assert {"lwip/src/core", "lwip/src/core/ipv4", "src/bytes"} <= set(lwips)
+    # What an assertion says is a constant.
+    told = sizes["stock-size"][1] - sizes["stock-size-no-asserts"][1]
+    assert told > 4000 and sizes["stock-size-no-asserts"][1] < 1000
+
+
+def test_a_connection_is_as_large_as_its_structure():
+    found = footprint.structure(SUBJECTS["stock-size"].firmware(), "tcp_pcb")
+    assert found == 156
+    with pytest.raises(LabError, match="no struct tcp_nothing"):
+        footprint.structure(SUBJECTS["stock-size"].firmware(), "tcp_nothing")
+
+
 def record(stack: str, variant: str, case: str, value: float, metric: str) -> Record:
     """One of a table's."""
     return Record("throughput", "zynq", case, metric, value, "", stack=stack, variant=variant)
@@ -114,6 +169,17 @@ def test_the_table_puts_the_same_manner_side_by_side():
     alone, rows = comparison.table([replace(r, stack="plumb") for r in records[:3]], "zynq", "O2")
     assert alone[1:] == ["Plumb", "goal"] and len(rows) == 3
     assert comparison.table(records, "linux", "O2")[1][0][-1] == "-"
+
+
+def test_registers_moved_together_can_be_counted_one_by_one():
+    records = [
+        record("plumb", "copy", "tcp_rx", 1.5, comparison.BY_REGISTER),
+        record("lwip", "best-copy", "tcp_rx", 2.5, comparison.BY_REGISTER),
+        record("lwip", "best", "tcp_tx", 1.0, comparison.PER_BYTE),
+    ]
+    titles, rows = comparison.by_register(records)
+    assert titles[1:] == ["best", "Plumb"]
+    assert rows == [["TCP receive, copied", "2.500", "1.500"]]
 
 
 def test_what_cannot_be_compared_is_refused():
