@@ -26,6 +26,9 @@ LEAST_SHARE = 0.02  # of a transfer's instructions, to have one
 MOVED_MAX = 24
 GOALS_MAX = 40
 OTHERS = "all others"
+OTHER_NAMES = {"udp_echo": "UDP echo"}
+PER_PACKET_ONLY = ("udp_echo",)  # its payload is so short that bytes mean nothing
+VARIANTS_MAX = 6  # that stand beside each other; more lie below each other
 KINDS = {"text_bytes": ".text", "rodata_bytes": ".rodata", "data_bytes": ".data",
          "bss_bytes": ".bss"}  # fmt: skip
 ROW_PX, FRAME_PX = 30, 110
@@ -51,7 +54,13 @@ def owner_of(record: Record) -> str:
 
 def case_name(case: str) -> str:
     """What a reader calls it."""
-    return report.CASE_NAMES.get(case, case)
+    return (report.CASE_NAMES | OTHER_NAMES).get(case, case)
+
+
+def case_order(case: str) -> tuple[int, str]:
+    """Where it stands among others."""
+    known = [*report.CASE_NAMES, *OTHER_NAMES]
+    return (known.index(case) if case in known else len(known)), case
 
 
 # ---- bars with spread ----
@@ -60,10 +69,11 @@ def case_name(case: str) -> str:
 def of_transfers(records: list[Record], metric: str, note: str) -> Chart | None:
     """A group of bars per transfer, a bar per variant, whiskers for the spread."""
     found = [r for r in records if r.metric == metric and r.experiment == "throughput"]
-    found = [r for r in found if r.case != "all"]
+    skipped = ("all", *(PER_PACKET_ONLY if metric != "instructions_per_packet" else ()))
+    found = [r for r in found if r.case not in skipped]
     if not found:
         return None
-    cases = list(dict.fromkeys(r.case for r in found))
+    cases = sorted({r.case for r in found}, key=case_order)
     by_owner: dict[str, dict[str, Record]] = defaultdict(dict)
     for record in found:
         by_owner[owner_of(record)][record.case] = record
@@ -74,6 +84,43 @@ def of_transfers(records: list[Record], metric: str, note: str) -> Chart | None:
 def _bars(
     title: str, metric: str, cases: list[str], by_owner: dict[str, dict[str, Record]], note: str
 ) -> Chart:
+    rows = [
+        [case_name(case), *(_cell(metric, values.get(case)) for values in by_owner.values())]
+        for case in cases
+    ]
+    numbers = Table(title, ["", *by_owner], rows)
+    if len(by_owner) > VARIANTS_MAX:
+        return Chart(title, _lying(metric, cases, by_owner), note, numbers, is_wide=True)
+    return Chart(title, _standing(metric, cases, by_owner), note, numbers)
+
+
+def _lying(metric: str, cases: list[str], by_owner: dict[str, dict[str, Record]]) -> "Figure":
+    """Many variants below each other, a bar for each transfer that they have."""
+    from plotly.graph_objects import Bar, Figure
+
+    owners = list(reversed(by_owner))  # the first on top
+    figure = Figure()
+    for case in reversed(cases):
+        values = [by_owner[owner].get(case) for owner in owners]
+        figure.add_trace(
+            Bar(
+                name=case_name(case),
+                orientation="h",
+                y=owners,
+                x=[record.value if record else None for record in values],
+                error_x={"type": "data", "array": [r.spread if r else 0 for r in values]},
+            )
+        )
+    height = FRAME_PX + (10 + 9 * len(cases)) * len(owners)
+    figure.update_layout(barmode="group", height=height, legend_traceorder="reversed")
+    figure.update_xaxes(title=metrics.of(metric).title, rangemode="tozero")
+    return figure
+
+
+def _standing(
+    metric: str, cases: list[str], by_owner: dict[str, dict[str, Record]]
+) -> "Figure":
+    """Few variants beside each other, in a group for each transfer."""
     from plotly.graph_objects import Bar, Figure
 
     figure = Figure()
@@ -91,11 +138,7 @@ def _bars(
         )
     figure.update_layout(barmode="group", height=380, showlegend=len(by_owner) > 1)
     figure.update_yaxes(title=metrics.of(metric).title, rangemode="tozero")
-    rows = [
-        [case_name(case), *(_cell(metric, values.get(case)) for values in by_owner.values())]
-        for case in cases
-    ]
-    return Chart(title, figure, note, Table(title, ["", *by_owner], rows))
+    return figure
 
 
 def _cell(metric: str, record: Record | None) -> str:
@@ -181,7 +224,7 @@ def of_functions(profile: list[dict]) -> Chart | None:
                 hovertemplate="%{fullData.name}: %{x:.4f}<extra></extra>",
             )
         )
-    figure.update_layout(barmode="stack", height=FRAME_PX + 60 + ROW_PX * 2 * len(bars))
+    figure.update_layout(barmode="stack", height=FRAME_PX + 60 + _row(bars) * len(bars))
     figure.update_xaxes(title="instructions per byte of payload")
     rows = [
         [name, *(f"{per_byte[bar].get(name, 0):.4f}" for bar in per_byte)]
@@ -193,13 +236,19 @@ def of_functions(profile: list[dict]) -> Chart | None:
     return Chart(title, figure, note, Table(title, ["function", *per_byte], rows), is_wide=True)
 
 
+def _row(bars: list[str]) -> int:
+    return 2 * ROW_PX if len(bars) <= VARIANTS_MAX else ROW_PX
+
+
 def functions_per_byte(profile: list[dict]) -> dict[str, dict[str, float]]:
     """Per transfer: instructions per byte of payload, by function."""
     executed: dict[str, Counter[str]] = defaultdict(Counter)
     moved: Counter[str] = Counter()
-    for line in profile:
+    for line in sorted(profile, key=lambda line: case_order(line["case"])):
+        if line["case"] in PER_PACKET_ONLY:
+            continue
         owner = [w for w in (line.get("stack"), line.get("variant")) if w not in _USUAL]
-        bar = " ".join([case_name(line["case"]), *(f"({w})" for w in owner)])
+        bar = case_name(line["case"]) + (f" ({' '.join(owner)})" if owner else "")
         moved[bar] += line["transfer"]["bytes"]
         for function in line["functions"]:
             executed[bar][function["name"]] += function["instructions"]

@@ -165,7 +165,7 @@ def transfer_table(title: str, records: list[Record], wanted: tuple[str, ...]) -
             charts.case_name(case) + (f" ({owner})" if has_variants else ""),
             *(compare_cell(row.get(name)) for name in columns),
         ]
-        for (owner, case), row in rows.items()
+        for (owner, case), row in sorted(rows.items(), key=lambda i: charts.case_order(i[0][1]))
         if not row.keys().isdisjoint(columns)
     ]
     heads = [metrics.of(name).title for name in columns]
@@ -303,13 +303,14 @@ def cards(records: list[Record], comparison: Comparison | None) -> list[Card]:
     changes = {c.key: c for c in comparison.changes} if comparison else {}
     by_key = compare.by_key(records)
     made = []
-    for case, name in report.CASE_NAMES.items():
+    for case, name in (report.CASE_NAMES | charts.OTHER_NAMES).items():
         of_case = {
             k.metric: (k, r)
             for k, r in by_key.items()
             if (k.experiment, k.case, k.stack, k.variant) == ("throughput", case, "plumb", "default")
         }
         wanted = ("instructions_per_byte", "instructions_per_packet")
+        wanted = wanted[1:] if case in charts.PER_PACKET_ONLY else wanted
         metric = next((name for name in wanted if name in of_case), None)
         if metric is None:
             continue

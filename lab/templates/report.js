@@ -54,8 +54,10 @@
         drawn.x = trace.x.map((name) => broken(name, 9));
       }
       drawn.visible = !hidden[index].has(trace.name);
-      if (trace.error_y) {
-        drawn.error_y = { ...trace.error_y, color: colour("--text"), thickness: 1.5, width: 5 };
+      for (const name of ["error_x", "error_y"]) {
+        if (trace[name]) {
+          drawn[name] = { ...trace[name], color: colour("--text"), thickness: 1.5, width: 4 };
+        }
       }
       return drawn;
     });
@@ -95,7 +97,8 @@
     const list = document.createElement("ul");
     list.className = "legend";
     list.setAttribute("aria-label", "Series");
-    for (const trace of figure.data) {
+    const isReversed = (figure.layout.legend || {}).traceorder === "reversed";
+    for (const trace of isReversed ? [...figure.data].reverse() : figure.data) {
       const button = document.createElement("button");
       const swatch = document.createElement("i");
       swatch.style.background = (trace.type === "scatter" ? trace.line : trace.marker).color;

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from browser import DESK, PHONE, Seen, look
 
-from lab import goals, page, records, runs
+from lab import charts, goals, page, records, runs
 from lab.records import Record
 
 TOOLS = {
@@ -163,6 +163,23 @@ def test_goals_that_are_missed_are_said_first(tmp_path: Path):
     met = sum(v.is_met for v in judged)
     assert met < len(judged) and f"{met} of {len(judged)} goals met" in head
     assert "NOT met" in shown.text
+
+
+def test_many_variants_lie_below_each_other_and_short_datagrams_are_told_of_by_packet():
+    about = {"experiment": "throughput", "board": "zynq", "unit": "", "value": 2.0}
+    found = [
+        Record(case=case, variant=f"v{number}", metric=metric, **about)
+        for number in range(8)
+        for case in ("udp_echo", "tcp_rx")
+        for metric in ("instructions_per_byte", "instructions_per_packet")
+    ]
+    for variants, orientation in ((8, "h"), (3, None)):
+        some = [r for r in found if int(r.variant[1:]) < variants]
+        per_byte = charts.of_transfers(some, "instructions_per_byte", "")
+        per_packet = charts.of_transfers(some, "instructions_per_packet", "")
+        assert {trace.orientation for trace in per_byte.figure.data} == {orientation}
+        assert [row[0] for row in per_byte.numbers.rows] == ["TCP receive"]
+        assert [row[0] for row in per_packet.numbers.rows] == ["TCP receive", "UDP echo"]
 
 
 def test_many_cases_are_named_by_their_parts():
