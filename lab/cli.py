@@ -178,13 +178,13 @@ def run_experiment(
 @guarded
 def profile(
     board: BoardName = "zynq",
-    application: Annotated[str, typer.Option("--app", help="The application: iperf.")] = "iperf",
+    application: Annotated[str, typer.Option("--app", help="iperf or echo.")] = "iperf",
     variant: Annotated[
-        str, typer.Option(help="A build: default, or what follows the board in a preset's name.")
+        str, typer.Option(help="What follows the board in a preset's name, or lwip-CONFIGURATION.")
     ] = "default",
     case: Annotated[
         list[str] | None,
-        typer.Option(help="tcp_rx, tcp_tx, udp_rx or udp_tx (repeat); all when none is named."),
+        typer.Option(help="tcp_rx, tcp_tx, udp_rx, udp_tx; of echo, udp_echo (repeat); or all."),
     ] = None,
     tap: Tap = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,

@@ -18,6 +18,7 @@ from .profile import Firmware
 
 PORT_FOLDER = ROOT / "bench/peers/lwip/zynq"
 TOOLCHAIN = ROOT / "boards/zynq/toolchain.cmake"
+BOARD = "zynq"
 OTHER_PORT = 5002  # of its iperf: receives by copy, sends by reference
 
 

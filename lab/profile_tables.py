@@ -3,6 +3,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
 from .elf import Program
 from .lines import Sources
@@ -11,17 +12,31 @@ from .work import KINDS
 
 Table = tuple[list[str], list[list[str]]]
 
-# What a packet meets, in the order in which one that arrives does; by folder.
+# What a packet meets, in the order in which one that arrives does; by source file, the
+# first that matches: Plumb's folders, then the files of lwIP and of its port.
 PATH = {
-    "drivers": "driver",
-    "src/link": "link",
-    "src/inet": "inet",
-    "src/tcp": "tcp",
-    "apps": "app",
-    "src/bytes": "bytes",
-    "src/packet": "packet",
-    "src/stack": "stack",
-    "boards": "board",
+    "drivers/*": "driver",
+    "bench/peers/*/gem_netif.c": "driver",
+    "src/link/*": "link",
+    "*/netif/ethernet.c": "link",
+    "*/ipv4/etharp.c": "link",
+    "src/inet/*": "inet",
+    "*/core/ipv4/*": "inet",
+    "*/core/udp.c": "inet",
+    "src/tcp/*": "tcp",
+    "*/core/tcp*.c": "tcp",
+    "apps/*": "app",
+    "bench/peers/*/iperf.c": "app",
+    "bench/peers/*/echo.c": "app",
+    "src/bytes/*": "bytes",
+    "*/core/inet_chksum.c": "bytes",
+    "src/packet/*": "packet",
+    "*/core/pbuf.c": "packet",
+    "*/core/mem*.c": "packet",
+    "src/stack/*": "stack",
+    "*/core/*": "stack",
+    "boards/*": "board",
+    "bench/peers/*": "board",
 }
 ELSEWHERE = "elsewhere"
 
@@ -101,8 +116,7 @@ def steps_of(program: Program) -> Mapping[str, str]:
 
 def step_of(source: str) -> str:
     """The step that a source file belongs to."""
-    parts = source.split("/")
-    return PATH.get("/".join(parts[:2])) or PATH.get(parts[0], ELSEWHERE)
+    return next((step for name, step in PATH.items() if fnmatchcase(source, name)), ELSEWHERE)
 
 
 def path(interval: Interval, steps: Mapping[str, str], packets: int) -> Table:
@@ -111,7 +125,7 @@ def path(interval: Interval, steps: Mapping[str, str], packets: int) -> Table:
     for function in interval.functions:
         for kind in KINDS:
             sums[steps[function["name"]]][kind] += _count(function, kind)
-    order = [step for step in (*PATH.values(), ELSEWHERE) if step in sums]
+    order = [step for step in dict.fromkeys((*PATH.values(), ELSEWHERE)) if step in sums]
     sums["all"] = sum(sums.values(), Counter())
     rows = [
         [step, *(_per(sums[step][kind], packets) for kind in KINDS), _per(busy, packets)]

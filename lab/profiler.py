@@ -8,19 +8,21 @@ from pathlib import Path
 
 from rich.console import Console as Terminal
 
-from . import build, measure, profile_tables, sampled, stacks
+from . import build, echo, iperf, lwip, measure, profile_tables, sampled, stacks
 from .board import Board, Kind, Setup, kind_of
 from .console import Samples
 from .elf import Program
 from .errors import LabError
-from .iperf import PORT
 from .network import Network, TapNetwork, UserNetwork, enter_namespace
 from .paths import OUT
-from .profile import Profile
+from .profile import PLUMB, Profile
 from .report import rich_table
 
 DEFAULT = "default"
-APPLICATION = "iperf"
+# What drives each application: cases, and the ports that they need.
+CASES = {"iperf": tuple(measure.CASES), "echo": (measure.ECHO,)}
+PORTS = {"iperf": (iperf.PORT,), "echo": (echo.PORT,)}
+LWIP = "lwip-"  # before a configuration's name
 ROWS_SHOWN = 25
 SAMPLING_BOARD = "zynq"
 SAMPLING = ("PLUMB_SAMPLING=y",)
@@ -32,7 +34,7 @@ class Options:
     """What the user asked for."""
 
     board: str = "zynq"
-    app: str = APPLICATION
+    app: str = "iperf"
     variant: str = DEFAULT
     cases: tuple[str, ...] = ()
     tap: bool = False
@@ -40,24 +42,28 @@ class Options:
     sampled: bool = False
 
 
-def preset_of(kind: Kind, variant: str) -> str:
-    """The build of a variant: the board's own, or the preset `BOARD-VARIANT`."""
-    if variant == DEFAULT:
-        return kind.preset("O2")
+def variants_of(kind: Kind) -> list[str]:
+    """The default, what follows the board in a preset's name, and lwIP's configurations."""
     prefix = f"{kind.name}-"
-    known = [n.removeprefix(prefix) for n in build.presets() if n.startswith(prefix)]
-    if variant not in known:
-        raise LabError(f"{kind.name} has no variant {variant!r}, but: {DEFAULT}, {', '.join(known)}")
-    return prefix + variant
+    own = [n.removeprefix(prefix) for n in build.presets() if n.startswith(prefix)]
+    peers = [LWIP + one.name for one in lwip.CONFIGURATIONS if kind.name == lwip.BOARD]
+    return [DEFAULT, *own, *peers]
 
 
 def check(options: Options) -> None:
     """Raises for what cannot be profiled."""
-    if options.app != APPLICATION:
-        raise LabError(f"no client drives {options.app!r} to be profiled, but: {APPLICATION}")
-    wrong = [case for case in options.cases if case not in measure.CASES]
+    kind = kind_of(options.board)
+    known = CASES.get(options.app)
+    if known is None:
+        raise LabError(f"no client drives {options.app!r} to be profiled, but: {', '.join(CASES)}")
+    wrong = [case for case in options.cases if case not in known]
     if wrong:
-        raise LabError(f"there is no case {wrong[0]!r}; there are: {', '.join(measure.CASES)}")
+        raise LabError(f"{options.app} has no case {wrong[0]!r}, but: {', '.join(known)}")
+    if options.variant not in variants_of(kind):
+        known_variants = ", ".join(variants_of(kind))
+        raise LabError(f"{kind.name} has no variant {options.variant!r}, but: {known_variants}")
+    if options.sampled and options.variant.startswith(LWIP):
+        raise LabError("lwIP's firmware has no profiler that samples")
     if options.sampled and options.board != SAMPLING_BOARD:
         raise LabError(f"{options.board} has no profiler that samples; {SAMPLING_BOARD} has one")
 
@@ -70,8 +76,7 @@ class Profiler:
         self.options = options
         self.terminal = terminal
         self.kind = kind_of(options.board)
-        self.preset = preset_of(self.kind, options.variant)
-        self.cases = options.cases or tuple(measure.CASES)
+        self.cases = options.cases or CASES[options.app]
         self.out = options.out or OUT / time.strftime("%Y%m%d-%H%M%S")
         self.out.mkdir(parents=True, exist_ok=True)
         self.uses_tap = options.tap or not self.kind.is_emulated
@@ -82,7 +87,7 @@ class Profiler:
         if self.uses_tap:
             enter_namespace()
         firmware = self._firmware()
-        network: Network = TapNetwork() if self.uses_tap else UserNetwork((PORT,))
+        network: Network = TapNetwork() if self.uses_tap else UserNetwork(PORTS[self.options.app])
         try:
             samples = self._measure(firmware, network)
         finally:
@@ -94,12 +99,21 @@ class Profiler:
         return 0
 
     def _firmware(self) -> Path:
-        if self.options.sampled:
-            return build.firmware(self.preset, self.options.app, SAMPLING, "-sampling")
-        return build.firmware(self.preset, self.options.app)
+        variant, app = self.options.variant, self.options.app
+        if self._peer:
+            return lwip.firmware(self._peer)
+        preset = self.kind.preset("O2") if variant == DEFAULT else f"{self.kind.name}-{variant}"
+        more = (SAMPLING, "-sampling") if self.options.sampled else ()
+        return build.firmware(preset, app, *more)
+
+    @property
+    def _peer(self) -> lwip.Configuration | None:
+        named = [o for o in lwip.CONFIGURATIONS if LWIP + o.name == self.options.variant]
+        return named[0] if named else None
 
     def _measure(self, firmware: Path, network: Network) -> list[measure.Sample]:
-        counts = Profile(firmware, self.out / "counter")
+        about = lwip.counted(self._peer) if self._peer else PLUMB
+        counts = Profile(firmware, self.out / "counter", about)
         setup = Setup(firmware, network, plugin=counts.option())
         samples = []
         with Board(self.kind, setup) as board:

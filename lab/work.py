@@ -40,7 +40,6 @@ PLUMB: Rules = {
         "src/link/*:pl_ethernet_output",
         "src/link/arp.c:send_arp",
         "src/inet/*:pl_ipv4_send*",
-        "src/inet/*:pl_ipv4_push_header",
         "src/inet/udp.c:plumb_udp_send*",
         "src/inet/udp.c:plumb_udp_take",
         "src/tcp/output.c:*",

@@ -111,8 +111,17 @@ def test_stacks_of_a_small_tree() -> None:
     assert stacks.folded(found) == "main 3\nmain;poll;sum 7\nmain;sum 2\n"
 
 
+def test_others_are_profiled_along_the_same_path(tmp_path: Path) -> None:
+    done = plumb("profile", "--app", "echo", "--variant", "lwip-tuned", "--out", tmp_path)
+    assert done.returncode == 0, done.stdout
+    table = done.stdout.partition("instructions per packet")[2].partition("per packet ")[0]
+    rows = {line.split()[0]: line.split()[1:] for line in table.splitlines()[2:] if line.strip()}
+    for step in ("driver", "link", "inet", "app"):
+        assert float(rows[step][0]) > 20, step
+
+
 def test_what_there_is_nothing_of_is_refused() -> None:
-    for words in (("--case", "tcp"), ("--variant", "none"), ("--app", "echo"), ("--board", "x")):
+    for words in (("--case", "tcp"), ("--variant", "none"), ("--app", "selftest"), ("--board", "x")):
         done = plumb("profile", *words)
         assert done.returncode == 1 and words[1] in done.stdout, done.stdout
 
