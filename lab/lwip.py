@@ -21,7 +21,6 @@ TOOLCHAIN = ROOT / "boards/zynq/toolchain.cmake"
 BOARD = "zynq"
 OTHER_PORT = 5002  # of its iperf: receives by copy, sends by reference
 
-
 RULES: work.Rules = {
     "receive": ("bench/peers/*:gem_netif_poll", "*/netif/ethernet.c:ethernet_input"),
     "transmit": (
@@ -33,6 +32,8 @@ RULES: work.Rules = {
     ),
     "idle": ("bench/peers/*:board_idle",),
 }
+
+
 @dataclass(frozen=True)
 class Configuration:
     """One of the ways in which lwIP is shown."""
