@@ -19,7 +19,7 @@ from rich.console import Console as Terminal
 from rich.markup import escape
 from rich.table import Table
 
-from . import build, report
+from . import build, report, tools
 from .code import Code
 from .depth import Stack
 from .errors import LabError
@@ -84,6 +84,7 @@ def program_of(name: str, app: str) -> Path:
         return path
     if os.sep in name or path.suffix in (".elf", ".o", ".axf"):
         raise LabError(f"{name} is no file")
+    tools.ensure("size")
     return build.firmware(name, app)
 
 

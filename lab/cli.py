@@ -271,9 +271,10 @@ def audit(
     """Print who loads and stores how wide, and who misaligned, by function and by line."""
     from . import audit as auditing
 
-    tools.ensure("audit")
     if program is not None:
         auditing.checked(program)
+    if program is None or not static:
+        tools.ensure("audit")
     options = auditing.Options(
         program, tuple(arguments or ()), board, case, static, seconds, limit, out
     )
@@ -295,7 +296,6 @@ def size(
     """Print code, data, stack and structures of a build by file and function."""
     from . import anatomy
 
-    tools.ensure("size")
     return anatomy.run(program, against, application, limit, terminal())
 
 

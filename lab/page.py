@@ -270,7 +270,7 @@ def _add_moved(page: Page, run: Run) -> None:
     comparison = compare.compare(page.before, run) if page.before else None
     page.cards = cards(run.records, comparison)
     if comparison is None:
-        page.moved_told = "This is the first run of its kind here: there is nothing to compare with."
+        page.moved_told = "The first run of its kind here: there is nothing to compare it with."
         return
     moved = [
         c
@@ -288,7 +288,8 @@ def _add_moved(page: Page, run: Run) -> None:
     if shown:
         rows = [[charts.change_label(c), *row[3:]] for c, row in
                 zip(shown, compare.rows_of(shown), strict=True)]  # fmt: skip
-        page.moved = Table("What changed by more than its spread", ["", "before", "now", "change", ""], rows)
+        columns = ["", "before", "now", "change", ""]
+        page.moved = Table("What changed by more than its spread", columns, rows)
     for keys, word in ((comparison.missing, "no longer measured"), (comparison.added, "new")):
         cases = compare.grouped([key for key in keys if key.experiment != "goal"])
         if cases:
@@ -307,7 +308,7 @@ def cards(records: list[Record], comparison: Comparison | None) -> list[Card]:
         of_case = {
             k.metric: (k, r)
             for k, r in by_key.items()
-            if (k.experiment, k.case, k.stack, k.variant) == ("throughput", case, "plumb", "default")
+            if (k.experiment, k.case, k.owner) == ("throughput", case, "default")
         }
         wanted = ("instructions_per_byte", "instructions_per_packet")
         wanted = wanted[1:] if case in charts.PER_PACKET_ONLY else wanted
@@ -378,7 +379,8 @@ def named(cases: list[str]) -> list[str]:
 def glossary(records: list[Record]) -> report.Rows:
     """What the metrics mean that were measured and need words."""
     there = {r.metric for r in records}
-    return [[m.title, m.meaning] for name, m in metrics.KNOWN.items() if name in there and m.meaning]
+    known = [metric for name, metric in metrics.KNOWN.items() if name in there]
+    return [[metric.title, metric.meaning] for metric in known if metric.meaning]
 
 
 # ---- the file ----

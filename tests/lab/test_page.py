@@ -142,7 +142,7 @@ def test_it_tells_what_moved(pages, desk: Seen):
     assert "Against 20300101-000000" in desk.text
     assert "0 values worse, 12 better" in desk.text
     assert "-20.0 %" in desk.text
-    assert "first run of its kind" in look(pages[0]).text
+    assert "first run of its kind here" in look(pages[0]).text
 
 
 def test_a_run_of_another_kind_is_not_compared_with(pages, tmp_path: Path, monkeypatch):
