@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import charts, compare, experiments, metrics, report, runs
+from . import charts, compare, comparison, experiments, metrics, report, runs
 from .charts import Chart
 from .compare import Comparison
 from .experiments.base import Table
@@ -136,6 +136,7 @@ def _of_transfers(run: Run, profile: list[dict]) -> Page:
         run,
     )
     page.tables = [
+        *beside_peers(run),
         *transfer_table("Cost", run.records, COST),
         *transfer_table("Speed", run.records, SPEED),
         *other_table(run.records),
@@ -147,6 +148,26 @@ def _of_transfers(run: Run, profile: list[dict]) -> Page:
     ]
     page.charts = [chart for chart in drawn if chart]
     return page
+
+
+def beside_peers(run: Run) -> list[Table]:
+    """Plumb's manners and those of the stacks that were measured on the same board, and
+    the goals; the same by another way to count."""
+    first = run.records[0]
+    level = re.findall(r"-(O\w+)", first.tools.get("flags", ""))
+    told = (
+        ("Instructions per byte, beside others", comparison.NOTE),
+        ("Each register counted as an instruction", ""),
+    )
+    found = (
+        comparison.table(run.records, first.board, level[-1] if level else ""),
+        comparison.by_register(run.records),
+    )
+    return [
+        Table(title, columns, rows, note)
+        for (title, note), (columns, rows) in zip(told, found, strict=True)
+        if rows
+    ]
 
 
 def transfer_table(title: str, records: list[Record], wanted: tuple[str, ...]) -> list[Table]:
@@ -267,14 +288,14 @@ def _add_goals(page: Page, run: Run, verdicts: list[Verdict]) -> None:
 
 def _add_moved(page: Page, run: Run) -> None:
     page.before = runs.before(run)
-    comparison = compare.compare(page.before, run) if page.before else None
-    page.cards = cards(run.records, comparison)
-    if comparison is None:
+    found = compare.compare(page.before, run) if page.before else None
+    page.cards = cards(run.records, found)
+    if found is None:
         page.moved_told = "The first run of its kind here: there is nothing to compare it with."
         return
     moved = [
         c
-        for c in comparison.changes
+        for c in found.changes
         if c.has_moved and c.worse_by and abs(c.percent) >= LEAST_PERCENT
     ]
     moved.sort(key=lambda c: -abs(c.percent))
@@ -282,7 +303,7 @@ def _add_moved(page: Page, run: Run) -> None:
     better = [c for c in moved if c.worse_by < 0]
     page.moved_told = (
         f"{len(worse)} values worse, {len(better)} better by more than their spread, of "
-        f"{len(comparison.changes)} that both runs have."
+        f"{len(found.changes)} that both runs have."
     )
     shown = [*worse[: MOVED_ROWS_MAX // 2], *better[: MOVED_ROWS_MAX // 2]]
     if shown:
@@ -290,7 +311,7 @@ def _add_moved(page: Page, run: Run) -> None:
                 zip(shown, compare.rows_of(shown), strict=True)]  # fmt: skip
         columns = ["", "before", "now", "change", ""]
         page.moved = Table("What changed by more than its spread", columns, rows)
-    for keys, word in ((comparison.missing, "no longer measured"), (comparison.added, "new")):
+    for keys, word in ((found.missing, "no longer measured"), (found.added, "new")):
         cases = compare.grouped([key for key in keys if key.experiment != "goal"])
         if cases:
             more = f" and {len(cases) - 6} more" if len(cases) > 6 else ""
@@ -299,9 +320,9 @@ def _add_moved(page: Page, run: Run) -> None:
     page.charts += [chart] if chart else []
 
 
-def cards(records: list[Record], comparison: Comparison | None) -> list[Card]:
+def cards(records: list[Record], against: Comparison | None) -> list[Card]:
     """What each transfer of the stack's usual variant costs, at a glance."""
-    changes = {c.key: c for c in comparison.changes} if comparison else {}
+    changes = {c.key: c for c in against.changes} if against else {}
     by_key = compare.by_key(records)
     made = []
     for case, name in (report.CASE_NAMES | charts.OTHER_NAMES).items():

@@ -118,6 +118,11 @@ def test_every_case_and_variant_can_be_read(seen: Seen):
         assert name in seen.text
 
 
+def test_it_sets_plumb_beside_its_peer(seen: Seen):
+    assert "Instructions per byte, beside others" in seen.text
+    assert "TCP receive, read in place" in seen.text
+
+
 def test_it_says_how_it_was_measured(seen: Seen):
     for value in TOOLS.values():
         assert value in seen.text
