@@ -30,7 +30,7 @@
 #include "memory_system.h"
 #include "qemu.h"
 
-#define MODELS_MAX   96
+#define MODELS_MAX   160
 #define PLACES       65536 /* chains of instructions, by address */
 #define WITHOUT_CODE 0
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arm.h"
 #include "harness.h"
 #include "memory_system.h"
 
@@ -455,6 +456,57 @@ static void time_is_the_sum_of_its_causes(void **state) {
     }
 }
 
+/* ---- instructions ---- */
+
+#define R(number) (1U << (number))
+
+static void what_loads_last_and_what_is_read(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t word, loaded, read;
+        const char *text;
+    } known[] = {
+        {0xE5901000, R(1), R(0), "ldr r1, [r0]"},
+        {0xE7D21003, R(1), R(2) | R(3), "ldrb r1, [r2, r3]"},
+        {0xE1D430B2, R(3), R(4), "ldrh r3, [r4, #2]"},
+        {0xE19430D5, R(3), R(4) | R(5), "ldrsb r3, [r4, r5]"},
+        {0xE1C040D8, R(5), R(0), "ldrd r4, r5, [r0, #8]"},
+        {0xE1C040F8, 0, R(0) | R(4) | R(5), "strd r4, r5, [r0, #8]"},
+        {0xE8900C1E, R(11), R(0), "ldm r0, {r1-r4, sl, fp}"},
+        {0xE880000E, 0, R(0) | R(1) | R(2) | R(3), "stm r0, {r1-r3}"},
+        {0xE5821000, 0, R(1) | R(2), "str r1, [r2]"},
+        {0xE1C210B0, 0, R(1) | R(2), "strh r1, [r2]"},
+        {0xE0812003, 0, R(1) | R(3), "add r2, r1, r3"},
+        {0xE0812413, 0, R(1) | R(3) | R(4), "add r2, r1, r3, lsl r4"},
+        {0xE2812001, 0, R(1), "add r2, r1, #1"},
+        {0xE1A02001, 0, R(1), "mov r2, r1"},
+        {0xE3A02001, 0, 0, "mov r2, #1"},
+        {0xE0020391, 0, R(1) | R(3), "mul r2, r1, r3"},
+        {0xE12FFF1E, 0, R(14), "bx lr"},
+        {0xE6FF1070, 0, 0, "uxth r1, r0"},
+        {0xEAFFFFFE, 0, 0, "b ."},
+        {0xF5D0F000, 0, 0, "pld [r0]"},
+    };
+    for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (arm_loaded(known[i].word) != known[i].loaded ||
+            arm_read(known[i].word) != known[i].read)
+            fail_msg("%s: loads %x, reads %x", known[i].text, arm_loaded(known[i].word),
+                     arm_read(known[i].word));
+    expect(arm_is_multiplication(0xE0020391) && arm_is_multiplication(0xE0843291)); /* umull */
+    expect(!arm_is_multiplication(0xE0812003) && !arm_is_multiplication(0xE1D430B2));
+}
+
+static void maintenance_barriers_and_witnesses(void **state) {
+    (void)state;
+    expect_equal(arm_maintenance(0xEE073F36), ARM_INVALIDATE);
+    expect_equal(arm_maintenance(0xEE070F3A), ARM_CLEAN);
+    expect_equal(arm_maintenance(0xEE072F3E), ARM_CLEAN | ARM_INVALIDATE);
+    expect_equal(arm_maintenance(0xEE073F56), ARM_NO_MAINTENANCE); /* by set and way */
+    expect(arm_is_write_barrier(0xF57FF04F) && arm_is_write_barrier(0xF57FF05E)); /* dsb, dmb st */
+    expect(!arm_is_write_barrier(0xF57FF05F) && !arm_is_write_barrier(0xF57FF06F)); /* dmb, isb */
+    expect(arm_is_witness(0xE4F3C000) && !arm_is_witness(0xE4D3C001)); /* ldrbt, ldrb */
+}
+
 /* ---- parameters from a file ---- */
 
 static const char good[] = "core.cycles_per_instruction 1\ncore.multiply_cycles 0\n"
@@ -553,5 +605,7 @@ HARNESS_MAIN(cmocka_unit_test(sizes_that_make_no_cache_are_refused),
              SYSTEM_TEST(an_instruction_that_moves_much_takes_more_cycles),
              SYSTEM_TEST(without_a_data_cache_each_load_is_the_buss),
              SYSTEM_TEST(time_is_the_sum_of_its_causes),
+             cmocka_unit_test(what_loads_last_and_what_is_read),
+             cmocka_unit_test(maintenance_barriers_and_witnesses),
              cmocka_unit_test(parameters_are_all_there_once_and_understood),
              SYSTEM_TEST(parameters_that_make_no_sense_are_refused))
