@@ -18,6 +18,11 @@ struct udp_header {
 };
 
 #define UDP_HEADER 8
+
+/* Where space counts nothing is gained: see pl_neighbour_has_front(). */
+#if defined(CONFIG_PLUMB_UDP_REMEMBER) && !defined(__OPTIMIZE_SIZE__)
+#define REMEMBERS_WAY
+#endif
 _Static_assert(sizeof(struct udp_header) == UDP_HEADER, "UDP header");
 
 struct plumb_udp {
@@ -26,6 +31,11 @@ struct plumb_udp {
     void *context;
     struct plumb_netif *only; /* null: any interface */
     struct plumb_endpoint local;
+#ifdef REMEMBERS_WAY
+    plumb_ipv4 remote, next_hop;    /* where the last datagram went, and by whom */
+    struct pl_neighbour *neighbour; /* a guess, checked before each use; null: none */
+    struct plumb_netif *netif;
+#endif
 };
 
 struct udp_state {
@@ -134,17 +144,14 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
         socket++;
     if (socket == state->sockets + CONFIG_PLUMB_UDP_SOCKETS || local.port == 0)
         return PLUMB_ERROR_NO_CONNECTION;
-    *socket = (struct plumb_udp){stack, handler, context, NULL, local};
+    *socket =
+        (struct plumb_udp){.stack = stack, .handler = handler, .context = context, .local = local};
     *out = socket;
     return PLUMB_OK;
 }
 
 void plumb_udp_close(struct plumb_udp *socket) {
     socket->handler = NULL;
-}
-
-void plumb_udp_restrict(struct plumb_udp *socket, struct plumb_netif *netif) {
-    socket->only = netif;
 }
 
 uint16_t plumb_udp_port(const struct plumb_udp *socket) {
@@ -165,52 +172,166 @@ struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length) {
     return packet;
 }
 
+/* Writes a header for what is `behind` bytes long with the sum `sum`. */
+static inline void write_header(const struct plumb_udp *socket, pl_header_word *word,
+                                plumb_ipv4 source, struct plumb_endpoint to, uint32_t behind,
+                                uint32_t sum, bool offload) {
+    const uint32_t total = UDP_HEADER + behind;
+    const uint32_t ports = plumb_put32((uint32_t)socket->local.port << 16 | to.port).be;
+    const uint32_t length = plumb_put32(total << 16).be;
+    uint16_t checksum = 0;
+
+    if (!offload) {
+        sum += pl_sum_pseudo(pl_sum_addresses(source.be, to.address.be), PL_PROTOCOL_UDP,
+                             (uint16_t)total) +
+               pl_words_fold(pl_words_add(ports, length));
+        checksum = (uint16_t)~pl_fold(sum);
+        /* A sum of zero goes out as all ones: zero means there is none. */
+        if (!checksum)
+            checksum = 0xffff;
+    }
+    word[0].be = ports;
+    word[1].be = length | pl_second_half(checksum);
+}
+
+static uint32_t payload_sum(const struct plumb_packet *packet, bool offload) {
+    if (offload)
+        return 0;
+    return packet->flags & PLUMB_PACKET_SUMMED ? packet->sum : pl_packet_sum(packet);
+}
+
 static void push_header(const struct plumb_udp *socket, plumb_ipv4 source, struct plumb_endpoint to,
                         struct plumb_packet *packet, bool offload) {
-    uint32_t sum = packet->sum;
+    uint32_t sum = payload_sum(packet, offload), behind = packet->total;
 
-    if (!offload && !(packet->flags & PLUMB_PACKET_SUMMED))
-        sum = pl_packet_sum(packet);
-    pl_header_word *word = pl_packet_push(packet, UDP_HEADER);
-    const uint32_t ports = plumb_put32((uint32_t)socket->local.port << 16 | to.port).be;
-    const uint32_t length = plumb_put32((uint32_t)packet->total << 16).be;
-
-    word[0].be = ports;
-    word[1].be = length;
-    if (offload) {
+    write_header(socket, pl_packet_push(packet, UDP_HEADER), source, to, behind, sum, offload);
+    if (offload)
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
-        return;
-    }
-    sum +=
-        pl_sum_pseudo(pl_sum_addresses(source.be, to.address.be), PL_PROTOCOL_UDP, packet->total) +
-        pl_words_fold(pl_words_add(ports, length));
-    uint16_t checksum = (uint16_t)~pl_fold(sum);
-    /* A sum of zero goes out as all ones: zero means there is none. */
-    word[1].be = length | pl_second_half(checksum ? checksum : 0xffff);
 }
 
 static plumb_ipv4 source_of(const struct plumb_udp *socket, const struct pl_route *route) {
     return socket->local.address.be ? socket->local.address : route->netif->ipv4;
 }
 
-int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
-                          struct plumb_packet *packet) {
+#ifdef REMEMBERS_WAY
+
+/* The next datagram may go the same way. What ends that by a change of routes is told by
+ * readdressed(). */
+static void remember_way(struct plumb_udp *socket, plumb_ipv4 remote,
+                         const struct pl_route *route) {
+    if (route->broadcast)
+        return;
+    socket->remote = remote;
+    socket->next_hop = route->next_hop;
+    socket->netif = route->netif;
+    socket->neighbour = pl_neighbour_resolve(socket->stack, route->netif, route->next_hop);
+}
+
+static inline bool knows_way(const struct plumb_udp *socket, plumb_ipv4 remote,
+                             const struct plumb_packet *packet) {
+    const struct pl_neighbour *neighbour = socket->neighbour;
+
+    return neighbour && socket->remote.be == remote.be &&
+           neighbour->address.be == socket->next_hop.be && neighbour->netif == socket->netif &&
+           pl_neighbour_has_front(neighbour) && ((uintptr_t)packet->data & 3) == 0 &&
+           packet->total + UDP_HEADER + PL_IPV4_HEADER <= socket->netif->mtu;
+}
+
+/* All three headers at once. */
+static int send_same_way(struct plumb_udp *socket, struct plumb_endpoint to,
+                         struct plumb_packet *packet) {
+    struct plumb_netif *netif = socket->netif;
+    bool offload = netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
+    plumb_ipv4 source = socket->local.address.be ? socket->local.address : netif->ipv4;
+    pl_header_word *word = (void *)(packet->data - UDP_HEADER);
+    uint32_t behind = packet->total;
+
+    write_header(socket, word, source, to, behind, payload_sum(packet, offload), offload);
+    if (offload)
+        packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
+    word -= PL_IPV4_HEADER / 4;
+    pl_ipv4_write_header(word, PL_IPV4_HEADER + UDP_HEADER + behind, PL_PROTOCOL_UDP, source,
+                         to.address, pl_sum_addresses(source.be, to.address.be));
+    pl_packet_push(packet, UDP_HEADER + PL_IPV4_HEADER + PL_ETHERNET_HEADER);
+    return pl_link_send_front(socket->neighbour, packet, word);
+}
+
+static void forget_way(struct plumb_udp *socket) {
+    socket->neighbour = NULL;
+}
+
+static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
+    struct udp_state *own = state;
+
+    (void)stack;
+    (void)netif;
+    for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++)
+        forget_way(&own->sockets[i]);
+}
+
+#else
+
+static inline void remember_way(const struct plumb_udp *socket, plumb_ipv4 remote,
+                                const struct pl_route *route) {
+    (void)socket;
+    (void)remote;
+    (void)route;
+}
+
+static inline bool knows_way(const struct plumb_udp *socket, plumb_ipv4 remote,
+                             const struct plumb_packet *packet) {
+    (void)socket;
+    (void)remote;
+    (void)packet;
+    return false;
+}
+
+static inline int send_same_way(const struct plumb_udp *socket, struct plumb_endpoint to,
+                                const struct plumb_packet *packet) {
+    (void)socket;
+    (void)to;
+    (void)packet;
+    return PLUMB_ERROR_NO_ROUTE;
+}
+
+static inline void forget_way(const struct plumb_udp *socket) {
+    (void)socket;
+}
+
+#endif
+
+void plumb_udp_restrict(struct plumb_udp *socket, struct plumb_netif *netif) {
+    socket->only = netif;
+    forget_way(socket);
+}
+
+static int send_any_way(struct plumb_udp *socket, struct plumb_endpoint to,
+                        struct plumb_packet *packet) {
     struct plumb *stack = socket->stack;
     struct pl_route route;
-    int result = PLUMB_ERROR_NO_ROUTE;
 
-    if (pl_route_find(stack, socket->only, to.address, &route)) {
-        plumb_ipv4 source = source_of(socket, &route);
-        bool offload = route.netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
+    if (!pl_route_find(stack, socket->only, to.address, &route))
+        return PLUMB_ERROR_NO_ROUTE;
+    plumb_ipv4 source = source_of(socket, &route);
+    bool offload = route.netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
 #ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
-        /* A device sums only what it is given at once. */
-        offload &= pl_ipv4_fits(&route, packet->total + UDP_HEADER);
+    /* A device sums only what it is given at once. */
+    offload &= pl_ipv4_fits(&route, packet->total + UDP_HEADER);
 #endif
-        push_header(socket, source, to, packet, offload);
-        result = pl_ipv4_send(stack, &route, packet, PL_PROTOCOL_UDP, source, to.address);
-    }
+    push_header(socket, source, to, packet, offload);
+    int result = pl_ipv4_send(stack, &route, packet, PL_PROTOCOL_UDP, source, to.address);
+    if (result == PLUMB_OK)
+        remember_way(socket, to.address, &route);
+    return result;
+}
+
+int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
+                          struct plumb_packet *packet) {
+    int result = knows_way(socket, to.address, packet) ? send_same_way(socket, to, packet)
+                                                       : send_any_way(socket, to, packet);
+
     plumb_packet_put(packet);
-    pl_settle(stack);
+    pl_settle(socket->stack);
     return result;
 }
 
@@ -269,4 +390,7 @@ int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const voi
 
 const struct pl_layer pl_udp_layer = {
     .state_size = sizeof(struct udp_state),
+#ifdef REMEMBERS_WAY
+    .readdressed = readdressed,
+#endif
 };

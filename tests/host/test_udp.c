@@ -366,10 +366,75 @@ static void handler_detaches_the_interface(void **state) {
     world_end(world);
 }
 
+/* Sends two datagrams, the second of which may go as the first did, to this hardware address. */
+static void expect_sent_to(struct world *world, struct plumb_udp *socket, uint32_t to,
+                           const uint8_t hardware[6]) {
+    for (unsigned i = 0; i < 2; i++) {
+        expect_equal(plumb_udp_send(socket, endpoint_of(to, 9), "datagram", 8), PLUMB_OK);
+        struct frame *frame = world_collect(world);
+        assert_non_null(frame);
+        assert_memory_equal(frame->bytes, hardware, 6);
+        assert_memory_equal(frame->bytes + 6, world->a.ethernet, 6);
+        expect_equal(frame_get32(frame, 26), plumb_get32(world->a.netif->ipv4));
+        expect_equal(frame_get32(frame, 30), to);
+        expect_equal(frame_get16(frame, FRAME_TRANSPORT + 2), 9);
+        assert_memory_equal(frame->bytes + FRAME_UDP_PAYLOAD, "datagram", 8);
+    }
+}
+
+/* A neighbour speaks from this hardware address. */
+static void introduce(struct world *world, uint32_t address, const uint8_t hardware[6]) {
+    struct frame frame;
+    frame_arp(&frame, world->a.ethernet, 1, hardware, address, world->a.ethernet,
+              plumb_get32(world->a.netif->ipv4));
+    world_inject(world, &frame);
+    world_drain(world);
+}
+
+/* Whatever a socket remembers of the way is not followed when it is another. */
+static void the_way_of_the_moment(void **state) {
+    (void)state;
+    const uint8_t elsewhere[6] = {2, 0, 0, 0, 0, 0x77}, second[6] = {2, 0, 0, 0, 0, 0x78};
+    const uint32_t far = FRAME_IPV4(8, 8, 8, 8), router = FRAME_IPV4(10, 0, 0, 77);
+    struct inbox inbox = {0};
+    struct world *world = world_single(0);
+    struct plumb_udp *socket = open_on(&world->a, 0, 2000, &inbox);
+    const plumb_ipv4 mask = ipv4_of(0xffffff00U);
+    world_introduce(world);
+    expect_sent_to(world, socket, world->b.address, world->b.ethernet);
+    /* Another neighbour between, who answers from elsewhere. */
+    introduce(world, router, elsewhere);
+    expect_sent_to(world, socket, router, elsewhere);
+    expect_sent_to(world, socket, world->b.address, world->b.ethernet);
+    /* Another hardware address, and one of our own. */
+    world->a.address++;
+    world->a.address += world->a.address == world->b.address;
+    plumb_netif_set_ipv4(world->a.netif, ipv4_of(world->a.address), mask, ipv4_of(0));
+    world_drain(world);
+    introduce(world, world->b.address, elsewhere);
+    expect_sent_to(world, socket, world->b.address, elsewhere);
+    /* A gateway, and then another. */
+    plumb_netif_set_ipv4(world->a.netif, ipv4_of(world->a.address), mask,
+                         ipv4_of(world->b.address));
+    world_drain(world);
+    introduce(world, world->b.address, world->b.ethernet);
+    expect_sent_to(world, socket, far, world->b.ethernet);
+    plumb_netif_set_ipv4(world->a.netif, ipv4_of(world->a.address), mask, ipv4_of(router));
+    world_drain(world);
+    introduce(world, router, second);
+    expect_sent_to(world, socket, far, second);
+    /* And none. */
+    plumb_netif_set_ipv4(world->a.netif, ipv4_of(world->a.address), mask, ipv4_of(0));
+    expect_equal(plumb_udp_send(socket, endpoint_of(far, 9), "x", 1), PLUMB_ERROR_NO_ROUTE);
+    world_drain(world);
+    world_end(world);
+}
+
 HARNESS_MAIN(cmocka_unit_test(every_size_both_ways), cmocka_unit_test(lengths_wrong),
              cmocka_unit_test(checksum_checked_on_every_bit), cmocka_unit_test(checksum_of_zero),
              cmocka_unit_test(closed_port_is_said_unreachable),
              cmocka_unit_test(sockets_are_found_and_bounded),
              cmocka_unit_test(handler_keeps_closes_and_answers), cmocka_unit_test(nowhere_to_send),
              cmocka_unit_test(pool_runs_empty), cmocka_unit_test(receive_pool_runs_empty),
-             cmocka_unit_test(ring_full), cmocka_unit_test(handler_detaches_the_interface))
+             cmocka_unit_test(ring_full), cmocka_unit_test(the_way_of_the_moment),
+             cmocka_unit_test(handler_detaches_the_interface))
