@@ -20,6 +20,7 @@ from .firmware import Firmware
 # What has no half and no double worth the name.
 ABSENT = ("icache.bytes", "dcache.bytes", "write_buffer.entries")  # may be 0: off
 POWERS = ("ways", "line", "entry_bytes", "row_bytes", "bus_bits")
+PATIENCE = 8.0  # every model looks at every access
 FREE_FETCHES = {"icache.bytes": 1 << 20}  # no instruction is ever fetched twice
 
 
@@ -46,7 +47,9 @@ class Running:
 
     def transfer(self, case: str, *options: str) -> Modelled:
         """One transfer; further options are the client's."""
-        sample = measure.once(self.board, self.network, case, self.profile, options)
+        sample = measure.once(
+            self.board, self.network, case, self.profile, options, patience=PATIENCE
+        )
         return Modelled(sample, self.memory.next())
 
 

@@ -32,7 +32,6 @@ CORES = ("ap7000", "leon3")
 BYTES = {"tcp_rx": "4M", "tcp_tx": "4M", "udp_rx": "2M", "udp_tx": "2M"}
 SHORT_BYTES = "1M"  # where a hundred models look on
 OFFERED = 60.0  # Mbit/s
-REPEATS, QUICK_REPEATS = 3, 1
 SENSITIVE = ("baseline", "copy-break")
 SENSITIVE_BOARD = "ATSTK1000"
 PER_BYTE, THROUGHPUT = "modelled_cycles_per_byte", "modelled_throughput"
@@ -155,9 +154,9 @@ def modelled_records(step: Step, cores: list[Core], run: Run, part: float) -> li
     seen: dict[str, list[Modelled]] = {case: [] for case in BYTES}
     run.step(f"{step.variant}, modelled", part)
     with modelled.booted(step.firmware, [model for _, model in named], run.out) as running:
-        for _ in range(QUICK_REPEATS if run.is_quick else REPEATS):
-            for case, amount in BYTES.items():
-                seen[case].append(running.transfer(case, *options_of(case, amount)))
+        # Once each: what TCP costs repeats to a thousandth from boot to boot.
+        for case, amount in BYTES.items():
+            seen[case].append(running.transfer(case, *options_of(case, amount)))
     found = [
         r
         for r in firmware.records(
