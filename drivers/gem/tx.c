@@ -38,19 +38,17 @@ static __attribute__((noinline)) void unmap(const struct plumb_gem *gem, unsigne
                     PLUMB_DMA_TO_DEVICE);
 }
 
-/* Lets go of frames from the oldest on: of those sent, or, with TX_USED for `taken`, of all.
- * Returns how many. */
-static unsigned release_frames(struct plumb_gem *gem, uint32_t taken) {
+/* Lets go of frames from the oldest on: of those sent, or, with TX_USED for `taken`, of all. */
+static void release_frames(struct plumb_gem *gem, uint32_t taken) {
     struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
     struct plumb_packet **held = gem->config.tx.held;
-    unsigned index = gem->tx_oldest, used = gem->tx_used, frames = 0;
+    unsigned index = gem->tx_oldest, used = gem->tx_used;
     bool unmapping = gem->config.dma && gem->config.dma->unmap;
 
     while (used) {
         uint32_t control = descriptors[index].control;
         if (!((control | taken) & TX_USED))
             break;
-        frames++;
         for (;;) {
             struct plumb_packet *fragment = held[index];
             descriptors[index].control = TX_USED | (control & TX_WRAP);
@@ -66,6 +64,14 @@ static unsigned release_frames(struct plumb_gem *gem, uint32_t taken) {
     }
     gem->tx_oldest = index;
     gem->tx_used = used;
+}
+
+/* Frames that the device has not been seen to send. */
+static unsigned count_frames(const struct plumb_gem *gem) {
+    unsigned index = gem->tx_oldest, frames = 0;
+
+    for (unsigned left = gem->tx_used; left; left--, index = after(gem, index))
+        frames += (gem->config.tx.descriptors[index].control & TX_LAST) != 0;
     return frames;
 }
 
@@ -210,7 +216,8 @@ void pl_gem_tx_check(struct plumb_gem *gem) {
     pl_gem_write(gem, NWCTRL, gem->control);
     pl_gem_write(gem, TXSR, TXSR_ALL);
     pl_gem_tx_reclaim(gem);
-    gem->netif.counters[PLUMB_NETIF_tx_error] += release_frames(gem, TX_USED);
+    gem->netif.counters[PLUMB_NETIF_tx_error] += count_frames(gem);
+    release_frames(gem, TX_USED);
     pl_gem_tx_clear(gem);
     pl_gem_write(gem, TXQBASE, (uint32_t)gem->config.tx.bus);
     gem->control |= NWCTRL_TX;
