@@ -18,6 +18,7 @@ from .elf import Program
 from .errors import BoardError, LabError
 from .network import BOARD_ADDRESS, HOST_ADDRESS, NETMASK, Network
 from .paths import LAB
+from .place import Place
 
 READY_LIMIT_S = 20.0
 LAST_WORDS_S = 1.5
@@ -80,6 +81,7 @@ class Setup:
     # Of a generic image only, which alone says what became of them.
     routines: str = ""  # by name; empty: the best for the processor
     takes_misaligned: bool = False  # the processor, instead of trapping
+    place: Place | None = None  # where the board is, if it is not emulated here
     words: dict[int, int] = field(default_factory=dict)  # left in memory too, by address
     on_line: Callable[[str], None] = field(default=lambda line: None)
 
@@ -122,6 +124,7 @@ class Board:
         self.has_ended = False
         self._target = None
         self._driver = None
+        self._power = None
         self._log = tempfile.NamedTemporaryFile(prefix="plumb-emulator-", suffix=".log")
 
     def __enter__(self) -> "Board":
@@ -148,15 +151,34 @@ class Board:
             "LG_LOG": self._log.name,
         }
         os.environ.update(variables)
-        environment = Environment(str(LAB / f"boards/{self.kind.name}.yaml"))
-        self._target = environment.get_target("main")
-        self._driver = self._target.get_driver("ConsoleProtocol")
+        place = self.setup.place
+        if place:
+            place.export()
+        file = place.environment if place else LAB / f"boards/{self.kind.name}.yaml"
         try:
-            self._driver.on()
+            self._target = Environment(str(file)).get_target("main")
+            self._driver = self._target.get_driver("ConsoleProtocol")
+            self._power = self._target.get_driver("PowerProtocol")
+            if place:
+                self._start_at(place)
+            else:
+                self._power.on()
+        except LabError:
+            raise
         except Exception as problem:
             raise self._failure(f"did not start ({problem})") from problem
 
+    def _start_at(self, place: Place) -> None:
+        """Whatever state it was left in."""
+        firmware = self.setup.firmware.resolve()
+        self._power.off()
+        place.run_command("plumb_stage", firmware)
+        self._power.on()
+        place.run_command("plumb_load", firmware)
+
     def _arguments(self) -> list[str]:
+        if self.setup.place:
+            return []
         return self._emulator_arguments() if self.kind.is_emulated else self._program_arguments()
 
     def _emulator_arguments(self) -> list[str]:
@@ -185,11 +207,11 @@ class Board:
 
     def off(self) -> None:
         """Switches the board off; may be called twice."""
-        if self._driver is not None:
-            self._driver.off()
+        if self._power is not None:
+            self._power.off()
         if self._target is not None:
             self._target.cleanup()
-        self._driver = self._target = None
+        self._driver = self._power = self._target = None
 
     # ---- the console ----
 

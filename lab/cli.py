@@ -140,13 +140,23 @@ def bench(
     isa: Annotated[
         list[str] | None, typer.Option(help="Of an experiment on many ISAs, only this (repeat).")
     ] = None,
+    place: Annotated[
+        str, typer.Option(envvar="LG_PLACE", help="A real board: its place at labgrid's coordinator.")
+    ] = "",
+    coordinator: Annotated[
+        str, typer.Option(envvar="LG_COORDINATOR", help="The coordinator, HOST:PORT.")
+    ] = "",
+    environment: Annotated[
+        Path | None, typer.Option(help="A real board: its labgrid environment, a YAML file.")
+    ] = None,
 ) -> int:
     """Build, boot, run iperf against the board, print the table, write the records.
 
     With --experiment, measure something else than throughput; see docs/lab.md.
     """
     from . import bench as benching
-    from . import experiments
+    from . import experiments, place_bench
+    from . import place as places
 
     check_writable(pcap)
     experiments.check(experiment)
@@ -154,6 +164,8 @@ def bench(
         if (board, tap, repeat, pcap, opt, peer) != ("zynq", False, 5, None, "O2", ""):
             others = "--board, --tap, --repeat, --pcap, --opt and --peer"
             raise LabError(f"{others} are for throughput only")
+        if environment:
+            raise LabError("--environment is for throughput only")
         return run_experiment(experiment, tuple(isa or ()), quick, out, record)
     if isa:
         raise LabError("--isa is for experiments on many ISAs, not for throughput")
@@ -162,7 +174,11 @@ def bench(
     if peer:
         tools.ensure("peer")
     repeats = benching.QUICK_REPEATS if quick else repeat
-    return benching.run(benching.Options(board, tap, repeats, out, pcap, opt, record, peer))
+    options = benching.Options(board, tap, repeats, out, pcap, opt, record, peer)
+    where = places.chosen(board, place, coordinator, environment)
+    if where:
+        return place_bench.run(options, where)
+    return benching.run(options)
 
 
 def run_experiment(

@@ -97,7 +97,31 @@ class TapNetwork:
         subprocess.run(["ip", "link", "delete", self.name], capture_output=True)
 
 
-Network = UserNetwork | TapNetwork
+@dataclass
+class PlaceNetwork:
+    """A board that this host reaches by its own network; it says its address itself."""
+
+    board_address: str = ""
+    forwards: dict[int, int] = field(default_factory=dict)  # ports that stand for the board's
+    is_static: bool = False
+
+    def learn(self, address: str) -> None:
+        """Takes what the board says for its address, unless told one."""
+        self.board_address = self.board_address or address
+
+    def nic(self) -> str:
+        """It is no emulator's."""
+        return ""
+
+    def endpoint(self, port: int) -> tuple[str, int]:
+        """Where a client of this host finds a port of the board."""
+        return self.board_address, self.forwards.get(port, port)
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+Network = UserNetwork | TapNetwork | PlaceNetwork
 
 
 def ip(*words: str) -> None:
