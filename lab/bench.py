@@ -241,6 +241,7 @@ class Bench:
             report.case_table(self.records, report.COST),
             comparison.table(self.records, self.kind.name, self.options.opt),
             comparison.by_register(self.records),
+            comparison.touches(self.records),
             report.size_table(self.records),
             report.goal_table(verdicts),
         ]

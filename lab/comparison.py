@@ -14,7 +14,8 @@ from .records import Record
 Rows = list[list[str]]
 NOTE = (
     "By variant: instructions per payload byte, driver and application included, idling not; "
-    "by register: each register of a load or store of several counts as an instruction. "
+    "by register: each register of a load or store of several counts as an instruction; touches: "
+    "payload bytes loaded plus those stored. "
     "*As if: the device verifies nothing here, and its word is not waited for. An echo is sent "
     "when the last one is back. lwIP: docs/lab.md says what each column is. Thumb: -Os, the "
     f"stack alone, without driver, board and application: {footprint.FEATURES}."
@@ -22,6 +23,7 @@ NOTE = (
 PER_BYTE = "instructions_per_byte"
 BY_REGISTER = "instructions_by_register_per_byte"
 PER_PACKET = "instructions_per_packet"
+TOUCHES = "touches_per_byte"
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,19 @@ def table(records: list[Record], board: str, opt: str) -> tuple[list[str], Rows]
 
 def by_register(records: list[Record]) -> tuple[list[str], Rows]:
     """The same where each register of a load or store of several counts as an instruction."""
+    return _of_metric(records, BY_REGISTER, "instr/byte, by register")
+
+
+def touches(records: list[Record]) -> tuple[list[str], Rows]:
+    """How often the processor touched each byte of payload."""
+    return _of_metric(records, TOUCHES, "touches/byte")
+
+
+def _of_metric(records: list[Record], metric: str, title: str) -> tuple[list[str], Rows]:
     rows = []
     for row in ROWS:
         if row.metric == PER_BYTE:
-            figures = _figures(records, replace(row, metric=BY_REGISTER))
+            figures = _figures(records, replace(row, metric=metric))
             if any(figure is not None for figure in figures):
                 rows.append([row.title, *(_text(figure, row.digits) for figure in figures)])
-    titles = [one.title for one in _peers(records)]
-    return ["instr/byte, by register", *titles, "Plumb"], rows
+    return [title, *(one.title for one in _peers(records)), "Plumb"], rows

@@ -158,10 +158,12 @@ def beside_peers(run: Run) -> list[Table]:
     told = (
         ("Instructions per byte, beside others", comparison.NOTE),
         ("Each register counted as an instruction", ""),
+        ("Touches of payload", ""),
     )
     found = (
         comparison.table(run.records, first.board, level[-1] if level else ""),
         comparison.by_register(run.records),
+        comparison.touches(run.records),
     )
     return [
         Table(title, columns, rows, note)

@@ -200,7 +200,7 @@ def test_every_experiment_has_a_name_of_its_own():
 
 def interval(instructions: int, misaligned: int = 0) -> Interval:
     """What the plugin counted of one call."""
-    return Interval(instructions, 0, misaligned, [], [])
+    return Interval(instructions, instructions, 0, misaligned, [], [])
 
 
 def test_what_an_empty_call_takes_is_subtracted_for_each_kind():

@@ -182,6 +182,17 @@ def test_registers_moved_together_can_be_counted_one_by_one():
     assert rows == [["TCP receive, copied", "2.500", "1.500"]]
 
 
+def test_touches_stand_beside_others():
+    records = [
+        record("plumb", "default", "tcp_rx", 1.0, comparison.TOUCHES),
+        record("lwip", "best", "tcp_rx", 3.0, comparison.TOUCHES),
+        record("lwip", "best", "tcp_tx", 1.0, comparison.PER_BYTE),
+    ]
+    titles, rows = comparison.touches(records)
+    assert titles == ["touches/byte", "best", "Plumb"]
+    assert rows == [["TCP receive, read in place", "3.000", "1.000"]]
+
+
 def test_what_cannot_be_compared_is_refused():
     assert "there is no peer 'bsd', but: lwip" in plumb("bench", "--peer", "bsd").stdout
     refused = plumb("bench", "--peer", "lwip", "--opt", "Os")
