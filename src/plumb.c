@@ -32,13 +32,11 @@ const struct pl_layer *const pl_layers[] = {
 const uint8_t pl_layer_count = LAYER_COUNT;
 _Static_assert(LAYER_COUNT <= PL_LAYERS_MOST, "raise PL_LAYERS_MOST");
 
-void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet) {
 #ifdef CONFIG_PLUMB_TCP_EXPECT
-    pl_tcp_first_look(netif, packet);
+pl_interface_taker *const pl_interface_input = pl_tcp_first_look;
 #else
-    pl_ethernet_input(netif, packet);
+pl_interface_taker *const pl_interface_input = pl_ethernet_input;
 #endif
-}
 
 const struct pl_ethertype pl_ethertypes[] = {
     {PLUMB_BE16(PL_ETHERTYPE_IPV4), INET, pl_ipv4_input},

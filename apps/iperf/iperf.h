@@ -35,7 +35,7 @@ enum {
 #else
     IPERF_PATTERN = 2920,
 #endif
-    IPERF_RECEIVED = 16384,    /* bytes read at once, when they are copied */
+    IPERF_RECEIVED = 65536,    /* bytes lent at once, when they are copied */
     IPERF_LOANS = 64,          /* of the pattern, when it is sent by reference */
     IPERF_PATTERN_PERIOD = 20, /* of ten digits, and of the word */
     IPERF_DATAGRAM_HEAD = 76,  /* id, time, and an empty client header */

@@ -8,6 +8,9 @@
  */
 #include "iperf.h"
 
+/* More than the frames of one poll. */
+enum { VECTORS = CONFIG_PLUMB_POLL_BUDGET + 1 };
+
 /* Type 2, its length, and the version whose protocol this is: 2.1.8. */
 static const uint8_t acknowledgement[28] = {
     [3] = 2, [7] = 28, [13] = 2, [15] = 1, [17] = 8, [19] = 3};
@@ -46,26 +49,30 @@ static bool begin(struct stream *stream, bool closed) {
 
 #ifdef CONFIG_PLUMB_IPERF_RECEIVE_COPY
 
+/* Into lent memory, the same for all streams: nobody looks at it. What was readable
+ * already is copied as it is lent. */
 static void drain(struct stream *stream) {
     uint32_t *memory = stream->iperf->received;
-    int read;
-    while ((read = plumb_tcp_read(stream->connection, memory, IPERF_RECEIVED)) > 0)
-        stream->bytes[RECEIVING] += (unsigned)read;
+    for (size_t posted = 1; posted;) {
+        stream->bytes[RECEIVING] += plumb_tcp_posted(stream->connection);
+        plumb_tcp_post(stream->connection, memory, IPERF_RECEIVED);
+        posted = plumb_tcp_posted(stream->connection);
+    }
 }
 
 #else
 
 static void drain(struct stream *stream) {
-    struct plumb_iovec vectors[8];
+    struct plumb_iovec vectors[VECTORS];
     unsigned count;
     do {
         size_t length = 0;
-        count = plumb_tcp_peek(stream->connection, vectors, 8);
+        count = plumb_tcp_peek(stream->connection, vectors, VECTORS);
         for (unsigned i = 0; i < count; i++)
             length += vectors[i].length;
         plumb_tcp_consume(stream->connection, length);
         stream->bytes[RECEIVING] += length;
-    } while (count == 8);
+    } while (count == VECTORS);
 }
 
 #endif

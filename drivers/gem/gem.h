@@ -122,7 +122,7 @@ struct plumb_gem {
     uint32_t rx_more_pad; /* the same in the buffers behind a frame's first */
     uint32_t rx_first;    /* frame bytes that fit the first buffer */
     uint32_t frame_limit; /* longest frame taken or sent */
-    uint32_t rx_whole;    /* the lesser of the two */
+    uint32_t rx_whole;    /* the lesser of the two; 0 within a frame of several buffers */
 #ifdef CONFIG_PLUMB_GEM_RX_BREAK
     uint32_t rx_break; /* longest frame that is copied */
 #endif

@@ -96,6 +96,7 @@ enum pl_gem_register {
 #define RX_START          (1U << 14)
 #define RX_END            (1U << 15)
 #define RX_CHECKSUM(word) ((word) >> 22 & 3)
+#define RX_CHECKSUM_ALL   (3U << 22)
 #define RX_CHECKSUM_TCP   2 /* and 3: UDP; below, not verified to the payload */
 /* transmit, control word */
 #define TX_USED   (1U << 31)

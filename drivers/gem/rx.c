@@ -35,18 +35,19 @@ static inline uint32_t bus_address(const struct plumb_gem *gem, const struct plu
     return (uint32_t)((uintptr_t)packet->owner.memory + gem->bus_offset);
 }
 
-/* Puts `packet` into descriptor `index`, which is the device's from then on. A
- * buffer that nobody wrote to since it last was the device's has no lines that
- * could overwrite what the device writes. */
-static inline void publish(struct plumb_gem *gem, unsigned index, struct plumb_packet *packet,
-                           uint32_t wrap) {
-    struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[index];
+/* A buffer that nobody wrote to since it last was the device's has no lines that could
+ * overwrite what the device writes. */
+static RARE void clean(struct plumb_gem *gem, struct plumb_packet *packet) {
+    packet->dirty = false;
+    plumb_dma_sync_for_device(gem->config.dma, packet->owner.memory, gem->config.rx_pool->capacity,
+                              PLUMB_DMA_FROM_DEVICE);
+}
 
-    if (packet->dirty) {
-        packet->dirty = false;
-        plumb_dma_sync_for_device(gem->config.dma, packet->owner.memory,
-                                  gem->config.rx_pool->capacity, PLUMB_DMA_FROM_DEVICE);
-    }
+/* Puts `packet` into descriptor `index`, which is the device's from then on. */
+static inline void publish(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
+                           unsigned index, struct plumb_packet *packet, uint32_t wrap) {
+    if (packet->dirty)
+        clean(gem, packet);
     gem->config.rx.held[index] = packet;
     descriptor->control = 0;
     gem_write_barrier();
@@ -57,6 +58,19 @@ static inline void step(struct plumb_gem *gem, unsigned index, uint32_t wrap) {
     gem->rx_next = wrap ? 0 : index + 1U;
 }
 
+/* A packet in the ring stands for its buffer; what else it says is set when it leaves. */
+static inline void leave_ring(struct plumb_packet *packet) {
+#ifdef CONFIG_PLUMB_GEM_RX_WHOLE
+    packet->next = NULL;
+    packet->more = NULL;
+    packet->references = 1;
+    packet->flags = 0;
+    packet->dirty = false;
+#else
+    (void)packet; /* it was set when it was taken */
+#endif
+}
+
 /* Puts `fresh` in the place of the buffer at the ring's head, which is returned
  * with `length` of its bytes the processor's, and steps on. */
 static inline struct plumb_packet *exchange(struct plumb_gem *gem, uint32_t address,
@@ -64,9 +78,10 @@ static inline struct plumb_packet *exchange(struct plumb_gem *gem, uint32_t addr
     unsigned index = gem->rx_next;
     struct plumb_packet *packet = gem->config.rx.held[index];
 
-    publish(gem, index, fresh, address & RX_WRAP);
+    publish(gem, &gem->config.rx.descriptors[index], index, fresh, address & RX_WRAP);
     step(gem, index, address & RX_WRAP);
     plumb_dma_sync_for_cpu(gem->config.dma, packet->owner.memory, length, PLUMB_DMA_FROM_DEVICE);
+    leave_ring(packet);
     return packet;
 }
 
@@ -75,12 +90,15 @@ static RARE void recycle(struct plumb_gem *gem) {
     unsigned index = gem->rx_next;
     uint32_t wrap = gem->config.rx.descriptors[index].address & RX_WRAP;
 
-    publish(gem, index, gem->config.rx.held[index], wrap);
+    publish(gem, &gem->config.rx.descriptors[index], index, gem->config.rx.held[index], wrap);
     step(gem, index, wrap);
 }
 
 static inline void mark_checksum(const struct plumb_gem *gem, struct plumb_packet *packet,
                                  uint32_t control) {
+#ifdef CONFIG_PLUMB_GEM_RX_CHECKSUM_ASSUMED
+    control |= RX_CHECKSUM_ALL;
+#endif
     if ((gem->netif.capabilities & PLUMB_CAPABILITY_RX_CHECKSUM) &&
         RX_CHECKSUM(control) >= RX_CHECKSUM_TCP)
         packet->flags |= PLUMB_PACKET_CHECKSUM_GOOD;
@@ -154,9 +172,18 @@ static void take_fragment(struct plumb_gem *gem, uint32_t address, uint32_t cont
     }
 }
 
-/* A descriptor that is not a whole frame, or one that cannot be passed up. Returns
- * whether a frame ended with it. */
-static PART bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+/* How long a frame in one buffer may be: none, while another is collected or dropped. */
+static inline void set_whole(struct plumb_gem *gem) {
+#ifdef CONFIG_PLUMB_GEM_RX_WHOLE
+    gem->rx_whole = gem->rx_first < gem->frame_limit ? gem->rx_first : gem->frame_limit;
+    if (gem->rx_head || gem->rx_dropping)
+        gem->rx_whole = 0;
+#else
+    (void)gem;
+#endif
+}
+
+static bool take_descriptor(struct plumb_gem *gem, uint32_t address, uint32_t control) {
     bool ended = control & RX_END;
 
     if (control & RX_START) {
@@ -174,25 +201,57 @@ static PART bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t con
     return ended;
 }
 
+/* A descriptor that is not a whole frame, or one that cannot be passed up. Returns
+ * whether a frame ended with it. */
+static PART bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+    bool ended = take_descriptor(gem, address, control);
+
+    set_whole(gem);
+    return ended;
+}
+
+#ifdef CONFIG_PLUMB_GEM_RX_WHOLE
+
 /* A frame in one buffer: nearly all are. Returns false when it cannot be passed up
  * like this. */
-static inline bool take_whole(struct plumb_gem *gem, uint32_t address, uint32_t control) {
+static inline bool take_whole(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
+                              unsigned index, uint32_t address, uint32_t control) {
     unsigned length = control & RX_LENGTH;
-    struct plumb_packet *fresh, *packet;
+    struct plumb_packet *packet, *fresh;
 
-    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) || gem->rx_head ||
-        length - 1 >= gem->rx_whole)
+    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) || length - 1 >= gem->rx_whole)
         return false;
-    fresh = plumb_packet_take(gem->config.rx_pool, 0);
+    fresh = plumb_pool_pop(gem->config.rx_pool);
     if (!fresh)
         return false;
-    gem->rx_dropping = false;
-    packet = exchange(gem, address, fresh, length + gem->rx_pad);
-    packet->data = packet->owner.memory + gem->rx_pad;
-    packet->length = packet->total = (uint16_t)length;
+    packet = gem->config.rx.held[index];
+    /* The length twice, on either side of a barrier: side by side a compiler makes them one
+     * word, which takes longer to put together than to store both. */
+    packet->total = (uint16_t)length;
+    publish(gem, descriptor, index, fresh, address & RX_WRAP);
+    packet->length = (uint16_t)length;
+    step(gem, index, address & RX_WRAP);
+    leave_ring(packet);
+    uint8_t *memory = packet->owner.memory;
+    packet->data = memory + gem->rx_pad;
+    plumb_dma_sync_for_cpu(gem->config.dma, memory, length + gem->rx_pad, PLUMB_DMA_FROM_DEVICE);
     pass_up(gem, packet, control);
     return true;
 }
+
+#else
+
+static inline bool take_whole(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
+                              unsigned index, uint32_t address, uint32_t control) {
+    (void)gem;
+    (void)descriptor;
+    (void)index;
+    (void)address;
+    (void)control;
+    return false;
+}
+
+#endif
 
 /* Did the device run out of descriptors, or was it overrun? Then it is stopped. */
 static bool stop_when_stuck(struct plumb_gem *gem) {
@@ -215,6 +274,7 @@ static void restart(struct plumb_gem *gem) {
         drop(gem, PLUMB_NETIF_rx_orphan, true);
     gem->rx_dropping = false;
     gem->rx_stopped = false;
+    set_whole(gem);
     gem->rx_next = 0;
     pl_gem_write(gem, RXQBASE, (uint32_t)gem->config.rx.bus);
     gem_write_barrier();
@@ -239,13 +299,14 @@ static RARE bool look_again(struct plumb_gem *gem, bool *restarted) {
  * let go. The device's status is read after the ring was drained: a ring that
  * filled up meanwhile shows by its descriptors. */
 unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
-    const struct plumb *stack = gem->netif.stack;
-    unsigned done = 0;
+    /* Asked for when the ring is drained; no register is to be kept for it. */
+    const struct plumb *const volatile stack = gem->netif.stack;
+    unsigned left = budget;
     bool restarted = false;
 
-    /* A frame's taker may have detached the interface. */
-    while (done < budget && gem->netif.stack == stack) {
-        const struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[gem->rx_next];
+    while (left) {
+        unsigned index = gem->rx_next;
+        struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[index];
         uint32_t address = descriptor->address;
         if (address & RX_USED) {
             gem_read_barrier();
@@ -254,15 +315,15 @@ unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
             enum pl_gem_copied copied = pl_gem_rx_copy(gem, address, control, &copy);
             if (copy)
                 pass_up(gem, copy, control);
-            if (copied)
-                done += copied == PL_GEM_COPIED_FRAME;
-            else
-                done += take_whole(gem, address, control) || take_part(gem, address, control);
-        } else if (!look_again(gem, &restarted)) {
-            break;
+            if (copied ? copied == PL_GEM_COPIED_FRAME
+                       : take_whole(gem, descriptor, index, address, control) ||
+                             take_part(gem, address, control))
+                left--;
+        } else if (gem->netif.stack != stack || !look_again(gem, &restarted)) {
+            break; /* a frame's taker has detached the interface, or it is drained */
         }
     }
-    return done;
+    return budget - left;
 }
 
 /* Maps every buffer of the pool, which is full, once; and finds how to get from a
@@ -291,9 +352,11 @@ int pl_gem_rx_fill(struct plumb_gem *gem) {
     if (gem->config.rx_pool->free_count < count)
         return PLUMB_ERROR_NO_BUFFER;
     for (unsigned i = 0; i < count; i++)
-        publish(gem, i, plumb_packet_take(gem->config.rx_pool, 0), i + 1U == count ? RX_WRAP : 0);
+        publish(gem, &gem->config.rx.descriptors[i], i, plumb_packet_take(gem->config.rx_pool, 0),
+                i + 1U == count ? RX_WRAP : 0);
     gem->rx_next = 0;
     gem->rx_stopped = gem->rx_dropping = false;
+    set_whole(gem);
     return PLUMB_OK;
 }
 
@@ -303,6 +366,9 @@ void pl_gem_rx_empty(struct plumb_gem *gem) {
 
     plumb_packet_put(gem->rx_head);
     gem->rx_head = NULL;
-    for (unsigned i = 0; i < ring->count; i++)
+    for (unsigned i = 0; i < ring->count; i++) {
+        ring->descriptors[i].address = 0; /* a poll under way ends */
+        ring->held[i]->references = 1;
         plumb_fragment_put(ring->held[i]);
+    }
 }

@@ -110,6 +110,21 @@ int plumb_pool_create(struct plumb_pool *pool, struct plumb_packet *descriptors,
  * bytes into the buffer (at most the capacity). Null when the pool is empty. */
 struct plumb_packet *plumb_packet_take(struct plumb_pool *pool, uint16_t headroom);
 
+/* Unlinks the next free packet of a pool, its fields as whoever put it left them: for a
+ * driver that says itself what a packet holds. Null when the pool is empty. */
+static inline struct plumb_packet *plumb_pool_pop(struct plumb_pool *pool) {
+    struct plumb_packet *packet = pool->free;
+
+    if (packet) {
+        const unsigned left = pool->free_count - 1U;
+        pool->free = packet->next;
+        pool->free_count = (uint16_t)left;
+        if (left < pool->low_water)
+            pool->low_water = (uint16_t)left;
+    }
+    return packet;
+}
+
 /* Adds one holder to every fragment of a packet. */
 void plumb_packet_hold(struct plumb_packet *packet);
 

@@ -23,6 +23,11 @@
 /* At every level of optimisation, and where space counts. */
 #define PL_INLINE static inline __attribute__((always_inline))
 
+/* Of comparisons by two a compiler makes one branch, where it would make one of each. */
+PL_INLINE bool pl_both_equal(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+    return (a == b) & (c == d);
+}
+
 /* Words that alias everything: the bytes of a packet have no declared type. */
 typedef uint32_t __attribute__((may_alias)) pl_word;
 typedef uint16_t __attribute__((may_alias)) pl_halfword;
@@ -72,6 +77,11 @@ static inline uint32_t pl_copy_sum(void *to, const void *from, size_t length) {
  * the carry of the lower ones goes where the upper ones are added. */
 PL_INLINE uint32_t pl_fold(uint32_t sum) {
     return (sum + (sum >> 16 | sum << 16)) >> 16;
+}
+
+/* Does it fold to all ones, as it does over what a right checksum is part of? */
+PL_INLINE bool pl_sum_passes(uint32_t sum) {
+    return sum + (sum >> 16 | sum << 16) >= 0xffff0000U;
 }
 
 /* Folds a 64-bit accumulation of words to 16 bits. */

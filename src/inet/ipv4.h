@@ -52,18 +52,27 @@ extern const uint8_t pl_protocol_count;
 
 extern const struct pl_layer pl_inet_layer;
 
-/* Zero when a header is without options, of a whole datagram, for this protocol. */
-PL_INLINE uint32_t pl_ipv4_mismatch(const struct pl_ipv4_header *header, uint8_t protocol) {
-    return (uint32_t)(header->version_length ^ 0x45) | (uint32_t)(header->protocol ^ protocol) |
-           (header->fragment.be & ~(uint32_t)PLUMB_SWAP16(0xffff ^ PL_IPV4_FRAGMENT_MASK));
+/* Is a header without options, of a whole datagram, for this protocol? */
+PL_INLINE bool pl_ipv4_expected(const struct pl_ipv4_header *header, uint8_t protocol) {
+    const uint32_t fragment = header->fragment.be;
+
+    return pl_both_equal(header->version_length, 0x45, header->protocol, protocol) &&
+           (fragment & ~(uint32_t)PLUMB_SWAP16(0xffff ^ PL_IPV4_FRAGMENT_MASK)) == 0;
+}
+
+PL_INLINE bool pl_ipv4_between(const struct pl_ipv4_header *header, plumb_ipv4 source,
+                               plumb_ipv4 destination) {
+    return pl_both_equal(header->source.be, source.be, header->destination.be, destination.be);
 }
 
 /* Verifies such a header; `address_sum` is that of its two addresses. */
 PL_INLINE bool pl_ipv4_sum_passes(const struct pl_ipv4_header *header, uint32_t address_sum) {
     const pl_header_word *word = (const void *)header;
-    pl_words sum = pl_words_add(pl_words_add(word[0].be, word[1].be), word[2].be);
+    const uint32_t a = word[0].be, b = word[1].be, c = word[2].be;
 
-    return pl_words_fold(pl_words_add(sum, address_sum)) == 0xffff;
+    /* By halves: so few never carry out of a word. */
+    return pl_sum_passes((a & 0xffff) + (a >> 16) + (b & 0xffff) + (b >> 16) + (c & 0xffff) +
+                         (c >> 16) + address_sum);
 }
 
 /* For the table of ethertypes. */

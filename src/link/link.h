@@ -47,18 +47,18 @@ extern const struct pl_layer pl_link_layer;
 /* Every frame, but for those taken at a first look. */
 void pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet);
 
-/* Zero when a frame is untagged IPv4, from a station to the interface's own address: for
- * whoever looks at all of its headers at once. */
-PL_INLINE uint32_t pl_ethernet_mismatch(const struct plumb_netif *netif,
-                                        const struct pl_ethernet_header *header) {
+/* Is a frame untagged IPv4, from a station to the interface's own address? For whoever
+ * looks at all of its headers at once. */
+PL_INLINE bool pl_ethernet_expected(const struct plumb_netif *netif,
+                                    const struct pl_ethernet_header *header) {
     const struct plumb_ethernet_address *to = &header->destination, *own = &netif->address;
     /* Behind the first halfword both lie on words. */
     const pl_header_word *to_rest = (const void *)&to->half[1];
     const pl_word *own_rest = (const void *)&own->half[1];
 
-    return (uint32_t)(to->half[0] ^ own->half[0]) | (to_rest->be ^ *own_rest) |
-           (*(const uint8_t *)&header->source & 1U) |
-           (uint32_t)(header->type.be ^ PLUMB_SWAP16(PL_ETHERTYPE_IPV4));
+    return pl_both_equal(to->half[0], own->half[0], to_rest->be, *own_rest) &&
+           ((uint32_t)(header->type.be ^ PLUMB_SWAP16(PL_ETHERTYPE_IPV4)) |
+            (*(const uint8_t *)&header->source & 1U)) == 0;
 }
 _Static_assert(offsetof(struct plumb_netif, address) % 4 == 2, "address of an interface");
 

@@ -102,6 +102,59 @@ void pl_queue_put(struct plumb_packet *queue) {
     }
 }
 
+#ifdef __OPTIMIZE_SIZE__
+
+static bool begins_run(const struct plumb_packet *packet) {
+    (void)packet;
+    return false;
+}
+
+#define put_run(first, length) (first)
+
+#else
+
+static inline bool begins_run(const struct plumb_packet *packet) {
+    return packet->pool->capacity && !packet->more && packet->references == 1;
+}
+
+/* Puts the first packet, and those behind it that are alike: one fragment, of the same
+ * pool, nobody else's. They are linked already, and go back at once. */
+static struct plumb_packet *put_run(struct plumb_packet *first, size_t *length) {
+    struct plumb_pool *pool = first->pool;
+    struct plumb_packet *last, *packet = first;
+    size_t left = *length;
+    unsigned count = 0;
+
+    do {
+        left -= packet->total;
+        last = packet;
+        packet = packet->next;
+        count++;
+    } while (packet && packet->total <= left && packet->pool == pool && !packet->more &&
+             packet->references == 1);
+    last->next = pool->free;
+    pool->free = first;
+    pool->free_count = (uint16_t)(pool->free_count + count);
+    *length = left;
+    return packet;
+}
+
+#endif
+
+struct plumb_packet *pl_queue_put_front(struct plumb_packet *queue, size_t *length) {
+    while (queue && queue->total <= *length) {
+        struct plumb_packet *next = queue->next;
+        if (begins_run(queue)) {
+            next = put_run(queue, length);
+        } else {
+            *length -= queue->total;
+            plumb_packet_put(queue);
+        }
+        queue = next;
+    }
+    return queue;
+}
+
 /* Where the bytes of a fragment begin that lie from *offset of its chain on, and how
  * many they are, at most `most`; *offset becomes that in the rest of the chain. */
 static uint8_t *part_of(const struct plumb_packet *fragment, size_t *offset, size_t most,

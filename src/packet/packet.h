@@ -18,6 +18,10 @@
 /* Puts every packet of a queue linked by `next`. */
 void pl_queue_put(struct plumb_packet *queue);
 
+/* Puts packets from the front of a queue for as long as they fit into *length, which is
+ * reduced by them; returns the first that does not. */
+struct plumb_packet *pl_queue_put_front(struct plumb_packet *queue, size_t *length);
+
 /* Tells the users of lent memory that nobody holds any more. */
 void pl_references_release(struct plumb_pool *pool);
 

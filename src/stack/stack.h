@@ -36,7 +36,8 @@ extern const uint8_t pl_layer_count;
 
 /* What an interface calls with each frame: who looks at it first is said by the same
  * file. */
-void pl_interface_input(struct plumb_netif *netif, struct plumb_packet *packet);
+typedef void pl_interface_taker(struct plumb_netif *netif, struct plumb_packet *packet);
+extern pl_interface_taker *const pl_interface_input;
 
 struct plumb {
     uint64_t now_us;

@@ -287,6 +287,8 @@ void plumb_tcp_set_handler(struct plumb_tcp *connection, plumb_tcp_handler *hand
                            void *context) {
     connection->handler = handler;
     connection->context = context;
+    if (!handler)
+        pl_tcp_unexpect(connection);
     if (connection->events)
         pl_tcp_pend(connection);
 }

@@ -11,7 +11,8 @@
  *  - netif->expected, while not null, is a connection in state ESTABLISHED whose way
  *    is this interface, with nothing out of order, and window_sequence not after
  *    receive_next. So its user takes payload, no FIN has come, and its local address
- *    is the interface's. Nobody observes the interface.
+ *    is the interface's; and as there is a handler, it is pending while it has an
+ *    event to tell. Nobody observes the interface.
  *
  * Only the ordinary way sets the pointer, behind each segment that it has taken; what
  * else could end the above clears it.
@@ -33,7 +34,12 @@ enum {
 /* All of the fourth word but the window. */
 #define FLAGS plumb_put32(0xffff0000).be
 
-typedef const pl_header_word *header_words;
+/* The fourth word, as it lies in memory; what PSH says makes no difference here. */
+static inline uint32_t word_of(const struct pl_tcp_header *header) {
+    const pl_header_word *word = (const void *)header;
+
+    return word[3].be & ~PUSH;
+}
 
 /* Would the payload be refused for want of buffers, or copied behind the last? */
 static inline bool may_queue(const struct plumb_tcp *connection, const struct plumb_packet *packet,
@@ -45,21 +51,6 @@ static inline bool may_queue(const struct plumb_tcp *connection, const struct pl
            (!last || last->length + length > last->pool->capacity);
 }
 
-static inline void queue(struct plumb_tcp *connection, struct plumb_packet *packet,
-                         uint32_t length) {
-    struct plumb_packet *last = connection->receive_last;
-
-    packet->data += HEADERS;
-    packet->length = packet->total = (uint16_t)length;
-    packet->next = NULL;
-    connection->receive_last = packet;
-    connection->receive_queued += length;
-    if (last)
-        last->next = packet;
-    else
-        connection->receive_first = packet;
-}
-
 static inline uint32_t pseudo_sum(const struct plumb_tcp *connection, uint32_t length) {
     return pl_sum_pseudo(connection->address_sum, PL_PROTOCOL_TCP,
                          (uint16_t)(PL_TCP_HEADER + length));
@@ -68,8 +59,7 @@ static inline uint32_t pseudo_sum(const struct plumb_tcp *connection, uint32_t l
 static inline bool sum_passes(const struct plumb_tcp *connection, const struct plumb_packet *packet,
                               const struct pl_tcp_header *header, uint32_t length) {
     return packet->flags & PLUMB_PACKET_CHECKSUM_GOOD ||
-           pl_fold(pseudo_sum(connection, length) + pl_sum(header, PL_TCP_HEADER + length)) ==
-               0xffff;
+           pl_sum_passes(pseudo_sum(connection, length) + pl_sum(header, PL_TCP_HEADER + length));
 }
 
 /* Copies the payload to where the user wants it and verifies the checksum in the same
@@ -84,33 +74,43 @@ static bool deliver(struct plumb_tcp *connection, const struct plumb_packet *pac
         !connection->post->copy(connection, connection->receive_next, packet, HEADERS,
                                 &payload_sum))
         return false;
-    return pl_fold(pseudo_sum(connection, length) + pl_sum(header, PL_TCP_HEADER) + payload_sum) ==
-           0xffff;
+    return pl_sum_passes(pseudo_sum(connection, length) + pl_sum(header, PL_TCP_HEADER) +
+                         payload_sum);
 }
 
-static void take_payload(struct plumb_tcp *connection, struct plumb_packet *packet,
-                         uint32_t sequence, uint32_t length, bool delivered) {
+/* Counts payload as received, and has the user told. */
+static inline void count_payload(struct plumb_tcp *connection, uint32_t end) {
+    connection->heard_ms = connection->stack->now_ms;
     connection->segments_in++;
-    connection->receive_next = sequence + length;
-    connection->events |= PLUMB_TCP_READABLE;
-    if (!(connection->flags & PL_TCP_PENDING))
-        pl_tcp_pend(connection);
-    if (delivered) {
-        connection->posted_filled += length;
-        plumb_packet_put(packet);
-    } else {
-        queue(connection, packet, length);
-    }
+    connection->receive_next = end;
+    if (!(connection->events & PLUMB_TCP_READABLE))
+        pl_tcp_tell(connection, PLUMB_TCP_READABLE);
 }
 
-/* What is new beside the payload: bytes acknowledged, or another window. */
-static __attribute__((noinline)) bool take_news(struct plumb_tcp *connection,
-                                                struct plumb_netif *netif,
-                                                struct plumb_packet *packet, uint32_t length) {
+static inline void queue(struct plumb_tcp *connection, struct plumb_packet *packet, uint32_t length,
+                         uint32_t end) {
+    struct plumb_packet *last = connection->receive_last;
+
+    packet->data += HEADERS;
+    packet->total = (uint16_t)length;
+    count_payload(connection, end);
+    packet->length = (uint16_t)length; /* not beside total: a compiler would join them */
+    connection->receive_last = packet;
+    connection->receive_queued += length;
+    if (last)
+        last->next = packet;
+    else
+        connection->receive_first = packet;
+}
+
+/* Bytes acknowledged, or another window. */
+static __attribute__((noinline)) bool
+take_acknowledgement(struct plumb_tcp *connection, struct plumb_netif *netif,
+                     struct plumb_packet *packet, uint32_t acknowledgement, uint32_t length) {
     const struct pl_tcp_header *header = (const void *)(packet->data + TCP);
     struct pl_segment segment = {
         .sequence = connection->receive_next,
-        .acknowledgement = plumb_get32(pl_net32_get(header->acknowledgement)),
+        .acknowledgement = acknowledgement,
         .window = plumb_get16(header->window),
         .length = length,
         .flags = PL_TCP_ACK,
@@ -125,52 +125,84 @@ static __attribute__((noinline)) bool take_news(struct plumb_tcp *connection,
     return false;
 }
 
+/* What is new beside the payload, if anything is. */
+static inline bool take_news(struct plumb_tcp *connection, struct plumb_netif *netif,
+                             struct plumb_packet *packet, uint32_t length) {
+    const struct pl_tcp_header *header = (const void *)(packet->data + TCP);
+    uint32_t acknowledgement = plumb_get32(pl_net32_get(header->acknowledgement));
+
+    if (word_of(header) == connection->window_word) {
+        if (length && acknowledgement == connection->send_unacked) {
+            connection->window_sequence = connection->receive_next;
+            connection->window_acknowledgement = acknowledgement;
+            return true;
+        }
+        if (pl_tcp_defer(connection, connection->receive_next, acknowledgement))
+            return true;
+    }
+    return take_acknowledgement(connection, netif, packet, acknowledgement, length);
+}
+
+/* A segment that brings more than the next payload, or less, or is for memory of the
+ * user's. Takes it, or returns false. */
+static __attribute__((noinline)) bool take_other(struct plumb_tcp *connection,
+                                                 struct plumb_netif *netif,
+                                                 struct plumb_packet *packet, uint32_t length) {
+    const struct pl_tcp_header *tcp = (const void *)(packet->data + TCP);
+    uint32_t end = connection->receive_next + length;
+    bool delivered = connection->post && length;
+
+    if (delivered ? !deliver(connection, packet, tcp, length)
+                  : (length && !may_queue(connection, packet, length)) ||
+                        !sum_passes(connection, packet, tcp, length))
+        return false;
+    if (!take_news(connection, netif, packet, length))
+        return true;
+    if (!length) {
+        connection->heard_ms = connection->stack->now_ms;
+        plumb_packet_put(packet);
+    } else if (delivered) {
+        connection->posted_filled += length;
+        count_payload(connection, end);
+        plumb_packet_put(packet);
+    } else {
+        queue(connection, packet, length, end);
+    }
+    return true;
+}
+
 /* Takes the frame, or returns false. */
 static inline bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
                         struct plumb_packet *packet) {
     const uint8_t *frame = packet->data;
     const struct pl_ipv4_header *ip = (const void *)(frame + IPV4);
     const struct pl_tcp_header *tcp = (const void *)(frame + TCP);
-    uint32_t wrong;
 
     if (packet->length < HEADERS || packet->more)
         return false;
     uint32_t total = plumb_get16(ip->total_length);
-    if (total > packet->length - (uint32_t)PL_ETHERNET_HEADER)
-        return false;
     uint32_t length = total - (PL_IPV4_HEADER + PL_TCP_HEADER);
     uint32_t sequence = plumb_get32(pl_net32_get(tcp->sequence));
-    uint32_t word = ((header_words)(const void *)tcp)[3].be & ~PUSH;
-    wrong = pl_ethernet_mismatch(netif, (const void *)frame);
-    wrong |= pl_ipv4_mismatch(ip, PL_PROTOCOL_TCP);
-    wrong |= ip->source.be ^ connection->remote.be;
-    wrong |= ip->destination.be ^ connection->local.be;
-    wrong |= tcp->ports.be ^ connection->ports;
-    wrong |= sequence ^ connection->receive_next;
-    wrong |= (word ^ connection->window_word) & FLAGS;
-    if (wrong || length > connection->receive_edge - sequence ||
+    uint32_t word = word_of(tcp);
+    uint32_t acknowledgement = plumb_get32(pl_net32_get(tcp->acknowledgement));
+
+    if (!pl_ethernet_expected(netif, (const void *)frame) ||
+        !pl_ipv4_expected(ip, PL_PROTOCOL_TCP) ||
+        !pl_ipv4_between(ip, connection->remote, connection->local) ||
+        !pl_both_equal(tcp->ports.be, connection->ports, sequence, connection->receive_next) ||
+        total > packet->length - (uint32_t)PL_ETHERNET_HEADER ||
         !pl_ipv4_sum_passes(ip, connection->address_sum))
         return false;
-
-    bool delivered = connection->post && length;
-    if (delivered ? !deliver(connection, packet, tcp, length)
-                  : (length && !may_queue(connection, packet, length)) ||
-                        !sum_passes(connection, packet, tcp, length))
+    if (length - 1 >= connection->receive_edge - sequence || connection->post ||
+        !pl_both_equal(word, connection->window_word, acknowledgement, connection->send_unacked))
+        return ((word ^ connection->window_word) & FLAGS) == 0 &&
+               length <= connection->receive_edge - sequence &&
+               take_other(connection, netif, packet, length);
+    if (!may_queue(connection, packet, length) || !sum_passes(connection, packet, tcp, length))
         return false;
-    uint32_t acknowledgement = plumb_get32(pl_net32_get(tcp->acknowledgement));
-    if (length && word == connection->window_word && acknowledgement == connection->send_unacked) {
-        connection->window_sequence = sequence;
-        connection->window_acknowledgement = acknowledgement;
-    } else if ((word != connection->window_word ||
-                !pl_tcp_defer(connection, sequence, acknowledgement)) &&
-               !take_news(connection, netif, packet, length)) {
-        return true;
-    }
-    connection->heard_ms = connection->stack->now_ms;
-    if (length)
-        take_payload(connection, packet, sequence, length, delivered);
-    else
-        plumb_packet_put(packet);
+    connection->window_sequence = sequence;
+    connection->window_acknowledgement = acknowledgement;
+    queue(connection, packet, length, sequence + length);
     return true;
 }
 
@@ -183,7 +215,7 @@ void pl_tcp_first_look(struct plumb_netif *netif, struct plumb_packet *packet) {
 
 void pl_tcp_expect(struct plumb_tcp *connection, struct plumb_netif *netif) {
     if (connection->state == PLUMB_TCP_STATE_ESTABLISHED && connection->netif == netif &&
-        !connection->reordered && !netif->observer &&
+        !connection->reordered && connection->handler && !netif->observer &&
         !pl_after(connection->window_sequence, connection->receive_next))
         netif->expected = connection;
     else

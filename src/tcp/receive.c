@@ -287,36 +287,35 @@ size_t plumb_tcp_readable(const struct plumb_tcp *connection) {
 
 unsigned plumb_tcp_peek(const struct plumb_tcp *connection, struct plumb_iovec *vectors,
                         unsigned count) {
-    unsigned filled = 0;
+    struct plumb_iovec *vector = vectors, *const end = vectors + count;
 
     for (const struct plumb_packet *packet = connection->receive_first; packet;
-         packet = packet->next)
-        for (const struct plumb_packet *part = packet; part; part = part->more) {
-            if (filled == count)
-                return filled;
-            if (part->length)
-                vectors[filled++] = (struct plumb_iovec){part->data, part->length};
-        }
-    return filled;
+         packet = packet->next) {
+        const struct plumb_packet *part = packet;
+        do {
+            const size_t length = part->length;
+            if (vector == end)
+                return count;
+            vector->data = part->data;
+            vector->length = length;
+            if (length)
+                vector++;
+        } while ((part = part->more) != NULL);
+    }
+    return (unsigned)(vector - vectors);
 }
 
 void plumb_tcp_consume(struct plumb_tcp *connection, size_t length) {
-    struct plumb_packet *packet;
+    struct plumb_packet *first;
 
     if (length > connection->receive_queued)
         length = connection->receive_queued;
     connection->receive_queued -= (uint32_t)length;
-    while (length && (packet = connection->receive_first) != NULL) {
-        if (length < packet->total) {
-            plumb_packet_trim_front(packet, length);
-            break;
-        }
-        length -= packet->total;
-        connection->receive_first = packet->next;
-        plumb_packet_put(packet);
-    }
-    if (!connection->receive_first)
+    connection->receive_first = first = pl_queue_put_front(connection->receive_first, &length);
+    if (!first)
         connection->receive_last = NULL;
+    else if (length)
+        plumb_packet_trim_front(first, length);
     pend_window_update(connection);
 }
 

@@ -34,17 +34,30 @@
 
 .Laligned:
         cmn     r0, #0                  @ clears the carry
-        bics    r3, r1, #63
-        beq     .Lrest
+        bics    r3, r1, #255
+        beq     .Lblocks
         add     r3, r3, r0
-.Lblock:
+.Llong:
+        .rept   8
         ldmia   r0!, {r4-r10, lr}
         add_up  r4, r5, r6, r7, r8, r9, r10, lr
-        ldmia   r0!, {r4-r10, lr}
-        add_up  r4, r5, r6, r7, r8, r9, r10, lr
+        .endr
         teq     r0, r3
-        bne     .Lblock
-.Lrest:                                 @ r1 modulo 64
+        bne     .Llong
+.Lblocks:                               @ r1 modulo 256
+        tst     r1, #128
+        beq     .L64
+        .rept   4
+        ldmia   r0!, {r4-r10, lr}
+        add_up  r4, r5, r6, r7, r8, r9, r10, lr
+        .endr
+.L64:   tst     r1, #64
+        beq     .L32
+        .rept   2
+        ldmia   r0!, {r4-r10, lr}
+        add_up  r4, r5, r6, r7, r8, r9, r10, lr
+        .endr
+.L32:
         tst     r1, #32
         beq     .L16
         ldmia   r0!, {r4-r10, lr}
