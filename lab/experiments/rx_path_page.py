@@ -37,6 +37,7 @@ THEN: dict[str, dict[str, tuple[float, float, float, float]]] = {
 COLUMN = {"tcp_rx": 0, "tcp_tx": 1, "udp_rx": 2, "udp_tx": 3}
 SMALL_CHANGE = 2.0  # percent: below, nothing happened
 CAUSES = ("base", "fetch", "load", "uncached", "store", "maintenance", "device")
+Pair = tuple[float | None, ...]
 NOTICED = 1.0  # percent of a total that a changed parameter has to move to be shown
 
 
@@ -320,7 +321,7 @@ class Effect:
     unit: str = " %"
     why: str = ""  # said if it is not reproduced
 
-    def text(self) -> str:
+    def text(self, year: str = "2008") -> str:
         """A sentence, or nothing if it was not measured."""
         known = [value for value in self.now if value is not None]
         if len(known) < len(self.now):
@@ -332,7 +333,7 @@ class Effect:
             for values in (self.then, known)
         )
         why = f" {self.why}" if self.why and not is_there else ""
-        return f"{self.what}: {then} in 2008, {now} modelled: {verdict}.{why}"
+        return f"{self.what}: {then} in {year}, {now} modelled: {verdict}.{why}"
 
 
 def _same_direction(then: float, now: float) -> bool:
@@ -446,11 +447,43 @@ def _left_open(seen: Seen) -> str:
     return f"A copy of small frames alone, on top, modelled: {', '.join(parts)}." if parts else ""
 
 
+def _chain_effects(records: list[Record]) -> list[Effect]:
+    """What was seen of portable C in 2000; here with both caches, and with none."""
+    costs = {(r.stack, r.variant, r.case): r.value for r in records}
+
+    def cost(routine: tuple[str, str], opt: str, caches: str) -> float | None:
+        about = {"memory": BOARDS[0], "caches": caches, "opt": opt, "compiler": chain.COMPILER}
+        return costs.get((*routine, f"chain {case_of(**about)}"))
+
+    def more(of: tuple[tuple[str, str], str], to: tuple[tuple[str, str], str]) -> Pair:
+        pairs = [(cost(*of, caches), cost(*to, caches)) for caches in ("both", "none")]
+        return tuple(100 * (a / b - 1) if a and b else None for a, b in pairs)
+
+    halves, asm = ("simple", "halves"), ("plumb", "asm")
+    then = chain.THEN
+    return [
+        Effect(
+            "Checksum of a chain, portable C at -O2 against assembly, caches on and off",
+            (100 * (then["O2"] / then["asm"] - 1),) * 2,
+            more((halves, "O2"), (asm, chain.ASM_OPT)),
+            _same_direction,
+        ),
+        Effect(
+            "The same C at -O2 against -O0",
+            (100 * (then["O2"] / then["O0"] - 1),) * 2,
+            more((halves, "O2"), (halves, "O0")),
+            _same_direction,
+            why="It was the compiler of then; no memory makes it so.",
+        ),
+    ]
+
+
 def answers(records: list[Record]) -> list[str]:
     """Which of the effects of 2008 the model shows, in sentences made of the figures; on the
     board with 32 bits, and on the one with 16."""
     seen = Seen(Found(records))
     told = [*(effect.text() for effect in effects(seen)), _left_open(seen)]
+    told += [effect.text("2000") for effect in _chain_effects(records)]
     return [sentence for sentence in told if sentence]
 
 
