@@ -6,13 +6,16 @@
  *
  * What holds:
  *  - A segment taken here would have been taken by the ordinary way, with the same
- *    effect to the last counter and field. Whatever is wrong with a frame, the
- *    ordinary way finds it and names it.
+ *    effect to the last counter and field; but for window_sequence and
+ *    window_acknowledgement, which may be those of a segment that acknowledges less
+ *    than one before it in the batch: no segment is acceptable that this decides
+ *    about. Whatever is wrong with a frame, the ordinary way finds it and names it.
  *  - netif->expected, while not null, is a connection in state ESTABLISHED whose way
  *    is this interface, with nothing out of order, and window_sequence not after
  *    receive_next. So its user takes payload, no FIN has come, and its local address
  *    is the interface's; and as there is a handler, it is pending while it has an
- *    event to tell. Nobody observes the interface.
+ *    event to tell. Nobody observes the interface. window_word is known: zero would
+ *    match a header without flags.
  *
  * Only the ordinary way sets the pointer, behind each segment that it has taken; what
  * else could end the above clears it.
@@ -216,7 +219,7 @@ void pl_tcp_first_look(struct plumb_netif *netif, struct plumb_packet *packet) {
 void pl_tcp_expect(struct plumb_tcp *connection, struct plumb_netif *netif) {
     if (connection->state == PLUMB_TCP_STATE_ESTABLISHED && connection->netif == netif &&
         !connection->reordered && connection->handler && !netif->observer &&
-        !pl_after(connection->window_sequence, connection->receive_next))
+        connection->window_word && !pl_after(connection->window_sequence, connection->receive_next))
         netif->expected = connection;
     else
         pl_tcp_unexpect(connection);

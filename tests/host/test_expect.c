@@ -325,6 +325,27 @@ static void test_shut_down_and_closed_ends_it(void **state) {
     pair_end(&pair);
 }
 
+/* Before the first window was taken nothing is known of the flags: no frame without any, and
+ * without a header's length, is what is expected. */
+static void test_nothing_is_expected_before_a_window_was_taken(void **state) {
+    struct pair pair;
+    struct frame frame;
+    (void)state;
+    for (unsigned length = 0; length <= 600; length += 300)
+        for (unsigned window = 0; window < 2; window++)
+            for (unsigned flags = 0; flags <= TCP_PSH; flags += TCP_PSH) {
+                pair_begin(&pair, 0);
+                next_segment(&pair, &frame, flags, length);
+                frame.bytes[FRAME_TRANSPORT + 12] = 0;
+                if (!window)
+                    memset(&frame.bytes[FRAME_TRANSPORT + 14], 0, 2);
+                frame_fix_checksums(&frame);
+                arrive(&pair, &frame);
+                settle(&pair);
+                pair_end(&pair);
+            }
+}
+
 /* ---- seeded streams ---- */
 
 /* What the peer does next, mostly what is expected. */
@@ -464,7 +485,8 @@ HARNESS_MAIN(cmocka_unit_test(test_bulk_is_taken_at_the_first_look),
              cmocka_unit_test(test_frames_cut_and_spoiled),
              cmocka_unit_test(test_other_address_or_mask_ends_it),
              cmocka_unit_test(test_observer_sees_every_frame),
-             cmocka_unit_test(test_shut_down_and_closed_ends_it), cmocka_unit_test(test_streams),
-             cmocka_unit_test(test_streams_with_few_buffers),
+             cmocka_unit_test(test_shut_down_and_closed_ends_it),
+             cmocka_unit_test(test_nothing_is_expected_before_a_window_was_taken),
+             cmocka_unit_test(test_streams), cmocka_unit_test(test_streams_with_few_buffers),
              cmocka_unit_test(test_streams_whose_sums_the_device_verified),
              cmocka_unit_test(test_streams_in_fragments))
