@@ -153,7 +153,8 @@ bool pl_tcp_send_burst(struct plumb_tcp *connection) {
         segment->sequence != begin || connection->send_next != begin || out + size > window)
         return true;
     struct pl_neighbour *neighbour = pl_tcp_neighbour(connection);
-    if (!pl_neighbour_has_front(neighbour))
+    if (!pl_neighbour_has_front(neighbour) ||
+        (!connection->stack->options.headers->free && !pl_tcp_takes_headers(segment)))
         return true;
     uint32_t count = send_alike(connection, neighbour, window - out, &result);
     if (count) {
@@ -163,8 +164,8 @@ bool pl_tcp_send_burst(struct plumb_tcp *connection) {
         pl_tcp_time_oldest(connection);
     }
     if (result == PLUMB_ERROR_NO_BUFFER)
-        pl_tcp_no_header(connection);
-    if (result != PLUMB_OK)
+        pl_tcp_no_header(connection); /* the first was there, and acknowledged what came */
+    else if (result != PLUMB_OK)
         pl_tcp_not_sent(connection);
     return result == PLUMB_OK;
 }

@@ -368,6 +368,44 @@ static void lent_payload_is_summed_once(void **state) {
     }
 }
 
+/* With so few packets for headers: what is counted and left to be done afterwards. */
+static struct counters sent_with(unsigned headers, bool single, struct plumb_tcp *left) {
+    static struct plumb_packet *taken[WORLD_HEADERS];
+    struct plumb_reference lent = {.memory = bytes, .length = 4 * MSS, .release = on_release};
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    unsigned count = 0;
+
+    while (world->a.headers.free_count > headers)
+        taken[count++] = plumb_packet_take(&world->a.headers, 0);
+    one_by_one = single;
+    expect_equal(plumb_tcp_send_reference(user.connection, &lent), PLUMB_OK);
+    one_by_one = false;
+    struct counters counters = counters_now(&world->a);
+    *left = *user.connection;
+    while (count)
+        plumb_packet_put(taken[--count]);
+    disconnected(world, &user);
+    return counters;
+}
+
+static void few_packets_for_headers(void **state) {
+    (void)state;
+    for (unsigned headers = 0; headers <= 4; headers++) {
+        struct plumb_tcp fast, slow;
+        struct counters burst = sent_with(headers, false, &fast);
+        struct counters single = sent_with(headers, true, &slow);
+        assert_memory_equal(&burst, &single, sizeof burst);
+        expect_equal(fast.flags, slow.flags);
+        expect_equal(fast.segments_out, headers);
+        expect_equal(fast.segments_out, slow.segments_out);
+        expect_equal(fast.acks_out, slow.acks_out);
+        expect_equal(fast.deadlines, slow.deadlines);
+        expect_equal(fast.deadline_ms[PL_TCP_RETRY], slow.deadline_ms[PL_TCP_RETRY]);
+    }
+}
+
 /* ---- acknowledgements in batches ---- */
 
 static void arrive(struct peer *peer, uint32_t acknowledgement, unsigned flags, const void *payload,
@@ -543,6 +581,7 @@ HARNESS_MAIN(cmocka_unit_test(bursts_are_single_segments_to_the_bit),
              cmocka_unit_test(a_new_gateway_is_followed),
              cmocka_unit_test(a_burst_acknowledges_what_came),
              cmocka_unit_test(lent_payload_is_summed_once),
+             cmocka_unit_test(few_packets_for_headers),
              cmocka_unit_test(a_batch_grows_the_window_as_its_parts),
              cmocka_unit_test(duplicates_behind_a_batch_count),
              cmocka_unit_test(a_batch_takes_no_step_back),
