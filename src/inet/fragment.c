@@ -63,6 +63,8 @@ int pl_fragment_send(struct plumb *stack, const struct pl_route *route,
     for (unsigned offset = 0; offset < packet->total && result == PLUMB_OK; offset += size) {
         struct plumb_packet *part = plumb_packet_take(pool, HEADROOM);
         uint32_t more = offset + size < packet->total ? MORE_FRAGMENTS : 0;
+        if (!part) /* asking for the neighbour has taken one, where headers come from here */
+            return PLUMB_ERROR_NO_BUFFER;
         part->length = part->total =
             (uint16_t)plumb_packet_copy_out(packet, offset, part->data, size);
         push_header(part, protocol, identification | more | offset / 8, source, destination);

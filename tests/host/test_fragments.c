@@ -6,6 +6,7 @@
 #include <plumb_config.h>
 
 #include "harness.h"
+#include "stack/stack.h"
 
 enum { ICMP = 1, UDP = 17, MORE = 0x2000, LONGEST = 65507, PIECES = 64, PORT = 2000 };
 enum { SOURCE_PACKETS = CONFIG_PLUMB_IPV4_REASSEMBLY_PACKETS * 3 / 4 };
@@ -628,6 +629,33 @@ static void no_packets_to_send_with(void **state) {
     world_end(world);
 }
 
+/* Headers from the same pool: the request for the neighbour's address takes what was
+ * counted as there for the parts. */
+static void a_request_takes_the_last_packet(void **state) {
+    (void)state;
+    static uint8_t payload[5000];
+    static struct plumb_packet *taken[WORLD_SEGMENTS];
+    static struct inbox inbox;
+    for (unsigned left = 0; left <= 6; left++) {
+        struct world *world = world_single(0);
+        struct plumb_pool *pool = &world->a.segments;
+        struct plumb_udp *from;
+        unsigned count = 0;
+        world->a.stack->options.headers = pool;
+        expect_equal(plumb_udp_open(world->a.stack, endpoint_of(0, 0), on_datagram, &inbox, &from),
+                     PLUMB_OK);
+        while (pool->free_count > left)
+            taken[count++] = plumb_packet_take(pool, 0);
+        int result = plumb_udp_send(from, endpoint_of(world->b.address, PORT), payload, 5000);
+        expect_equal(result, left >= 5 ? PLUMB_OK : PLUMB_ERROR_NO_BUFFER);
+        int shorter = plumb_udp_send(from, endpoint_of(world->b.address, PORT), payload, 1500);
+        expect_equal(shorter, left >= 4 ? PLUMB_OK : PLUMB_ERROR_NO_BUFFER);
+        while (count)
+            plumb_packet_put(taken[--count]);
+        world_end(world);
+    }
+}
+
 /* Identifications of one destination do not repeat soon. */
 static void identifications(void **state) {
     (void)state;
@@ -674,6 +702,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(long_datagrams),
         cmocka_unit_test(long_datagrams_over_a_bad_wire),
         cmocka_unit_test(no_packets_to_send_with),
+        cmocka_unit_test(a_request_takes_the_last_packet),
         cmocka_unit_test(identifications),
     };
     return harness_main(argc, argv, tests, sizeof tests / sizeof *tests);
