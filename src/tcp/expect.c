@@ -6,10 +6,11 @@
  *
  * What holds:
  *  - A segment taken here would have been taken by the ordinary way, with the same
- *    effect to the last counter and field; but for window_sequence and
- *    window_acknowledgement, which may be those of a segment that acknowledges less
- *    than one before it in the batch: no segment is acceptable that this decides
- *    about. Whatever is wrong with a frame, the ordinary way finds it and names it.
+ *    effect to the last counter and field. One that acknowledges less than one before
+ *    it in the batch may here set window_sequence and window_acknowledgement, though no
+ *    segment is acceptable that this decides about, and leaves what the batch
+ *    acknowledged to be acted on when it is settled. Whatever is wrong with a frame,
+ *    the ordinary way finds it and names it.
  *  - netif->expected, while not null, is a connection in state ESTABLISHED whose way
  *    is this interface, with nothing out of order, and window_sequence not after
  *    receive_next. So its user takes payload, no FIN has come, and its local address
