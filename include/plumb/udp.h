@@ -54,8 +54,9 @@ struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length);
 /* Sends a packet from plumb_udp_take(), in fragments when it is longer than the interface's
  * MTU; the packet is the stack's from here on, also on error. Returns PLUMB_OK,
  * PLUMB_ERROR_NO_ROUTE, PLUMB_ERROR_WOULD_BLOCK when the interface's ring is full (of
- * fragments, some may have gone), PLUMB_ERROR_NO_BUFFER when there are not packets for all
- * fragments, or, in a build without fragments, PLUMB_ERROR_TOO_LONG. */
+ * fragments, some may have gone; none has when the neighbour had to be asked for first),
+ * PLUMB_ERROR_NO_BUFFER when there are not packets for all fragments, or, in a build without
+ * fragments, PLUMB_ERROR_TOO_LONG. */
 int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
                           struct plumb_packet *packet);
 

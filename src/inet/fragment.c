@@ -57,14 +57,16 @@ int pl_fragment_send(struct plumb *stack, const struct pl_route *route,
     uint32_t identification = (uint32_t)next_identification(stack, destination) << 16;
     int result = PLUMB_OK;
 
+    /* Of what waits for a neighbour's answer only the last frame is kept. */
+    if (!route->broadcast &&
+        !pl_neighbour_known(pl_neighbour_resolve(stack, route->netif, route->next_hop)))
+        return PLUMB_ERROR_WOULD_BLOCK;
     if ((packet->total + size - 1) / size > pool->free_count)
         return PLUMB_ERROR_NO_BUFFER;
     pl_count(stack, PLUMB_COUNTER_ipv4_fragmented);
     for (unsigned offset = 0; offset < packet->total && result == PLUMB_OK; offset += size) {
         struct plumb_packet *part = plumb_packet_take(pool, HEADROOM);
         uint32_t more = offset + size < packet->total ? MORE_FRAGMENTS : 0;
-        if (!part) /* asking for the neighbour has taken one, where headers come from here */
-            return PLUMB_ERROR_NO_BUFFER;
         part->length = part->total =
             (uint16_t)plumb_packet_copy_out(packet, offset, part->data, size);
         push_header(part, protocol, identification | more | offset / 8, source, destination);

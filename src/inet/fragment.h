@@ -22,8 +22,8 @@ struct plumb_packet *pl_fragment_input(struct plumb *stack, struct plumb_netif *
 
 /* Sends a payload that does not fit one frame. The caller keeps its hold; nothing of the
  * packet is held afterwards. Returns PLUMB_OK, PLUMB_ERROR_NO_BUFFER when there are not
- * packets for all parts and none was sent, or PLUMB_ERROR_WOULD_BLOCK when the ring filled
- * up: what follows is then not sent. */
+ * packets for all parts and none was sent, or PLUMB_ERROR_WOULD_BLOCK: the neighbour has just
+ * been asked for and nothing was sent, or the ring filled up and what follows is not. */
 int pl_fragment_send(struct plumb *stack, const struct pl_route *route,
                      const struct plumb_packet *packet, uint8_t protocol, plumb_ipv4 source,
                      plumb_ipv4 destination);
