@@ -31,7 +31,7 @@ enum {
     IPERF_PORT = 5001,
     IPERF_STREAMS = 16,
 #ifdef CONFIG_PLUMB_IPERF_SEND_REFERENCE
-    IPERF_PATTERN = 11680, /* bytes given to one send */
+    IPERF_PATTERN = 16060, /* bytes given to one send */
 #else
     IPERF_PATTERN = 2920,
 #endif

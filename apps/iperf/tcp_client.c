@@ -21,9 +21,13 @@ static void give_back(struct plumb_reference *reference) {
     iperf->loans_free = loan;
 }
 
+/* The pattern never changes: it is written back to memory here, and never again. */
 void tcp_loans_start(struct iperf *iperf) {
+    struct plumb_reference all = {.memory = iperf->words, .length = sizeof iperf->words};
+    plumb_reference_clean(iperf->stack, &all);
     for (struct loan *loan = iperf->loans; loan < iperf->loans + IPERF_LOANS; loan++) {
-        loan->reference = (struct plumb_reference){.release = give_back, .context = iperf};
+        loan->reference =
+            (struct plumb_reference){.release = give_back, .context = iperf, .clean = true};
         give_back(&loan->reference);
     }
 }

@@ -104,8 +104,15 @@ static uintptr_t map(const struct plumb_dma *dma, void *memory, size_t length,
     return (uintptr_t)memory;
 }
 
+static uintptr_t map_clean(const struct plumb_dma *dma, void *memory, size_t length) {
+    (void)dma;
+    (void)length;
+    return (uintptr_t)memory;
+}
+
 const struct plumb_dma zynq_dma = {
     .map = map,
+    .map_clean = map_clean,
     .sync_for_cpu = sync_for_cpu,
     .sync_for_device = sync_for_device,
 };

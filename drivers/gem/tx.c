@@ -27,6 +27,10 @@ static inline void put(struct plumb_packet *fragment) {
         fragment->references--;
         return;
     }
+    if (fragment->pool->capacity) {
+        plumb_pool_push(fragment->pool, fragment);
+        return;
+    }
 #endif
     plumb_fragment_put(fragment);
 }
@@ -38,7 +42,8 @@ static __attribute__((noinline)) void unmap(const struct plumb_gem *gem, unsigne
                     PLUMB_DMA_TO_DEVICE);
 }
 
-/* Lets go of frames from the oldest on: of those sent, or, with TX_USED for `taken`, of all. */
+/* Lets go of frames from the oldest on: of those sent, or, with TX_USED for `taken`, of all,
+ * and then the ring is to be cleared. */
 static void release_frames(struct plumb_gem *gem, uint32_t taken) {
     struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
     struct plumb_packet **held = gem->config.tx.held;
@@ -51,7 +56,6 @@ static void release_frames(struct plumb_gem *gem, uint32_t taken) {
             break;
         for (;;) {
             struct plumb_packet *fragment = held[index];
-            descriptors[index].control = TX_USED | (control & TX_WRAP);
             if (unmapping)
                 unmap(gem, index, control);
             index = control & TX_WRAP ? 0 : index + 1U;
@@ -60,6 +64,7 @@ static void release_frames(struct plumb_gem *gem, uint32_t taken) {
             if (control & TX_LAST || !used)
                 break;
             control = descriptors[index].control;
+            descriptors[index].control = control | TX_USED;
         }
     }
     gem->tx_oldest = index;
@@ -104,13 +109,22 @@ static __attribute__((cold, noinline)) bool make_room(struct plumb_gem *gem, uns
     return false;
 }
 
-static inline uint32_t map(const struct plumb_gem *gem, const struct plumb_packet *fragment) {
+static inline uint32_t map_written(const struct plumb_gem *gem,
+                                   const struct plumb_packet *fragment) {
     return (uint32_t)plumb_dma_map(gem->config.dma, fragment->data, fragment->length,
                                    PLUMB_DMA_TO_DEVICE);
 }
 
+static inline uint32_t map(const struct plumb_gem *gem, const struct plumb_packet *fragment) {
+#ifdef CONFIG_PLUMB_REFERENCE_CLEAN
+    if (fragment->flags & PLUMB_PACKET_CLEAN)
+        return (uint32_t)plumb_dma_map_clean(gem->config.dma, fragment->data, fragment->length);
+#endif
+    return map_written(gem, fragment);
+}
+
 /* Fills descriptor `index`, which stays marked used, and says what belongs into its
- * control word. */
+ * control word, but for the ring's end. */
 static inline uint32_t fill(struct plumb_gem *gem, unsigned index, struct plumb_packet *fragment,
                             uint32_t address) {
     const struct plumb_gem_ring *ring = &gem->config.tx;
@@ -119,7 +133,7 @@ static inline uint32_t fill(struct plumb_gem *gem, unsigned index, struct plumb_
     ring->mapped[index] = fragment->data;
     ring->descriptors[index].address = address;
     fragment->references++;
-    return fragment->length | wrap_bit(gem, index);
+    return fragment->length;
 }
 
 /* A frame's first descriptor is given away last, behind a barrier: until then
@@ -154,7 +168,7 @@ static TRANSMIT_ANY int transmit_any(struct plumb_gem *gem, struct plumb_packet 
     for (; count; packet = packet->more) {
         if (!packet->length)
             continue;
-        uint32_t control = fill(gem, index, packet, map(gem, packet));
+        uint32_t control = fill(gem, index, packet, map(gem, packet)) | wrap_bit(gem, index);
         if (--count == 0)
             control |= TX_LAST;
         if (index == first)
@@ -168,23 +182,35 @@ static TRANSMIT_ANY int transmit_any(struct plumb_gem *gem, struct plumb_packet 
 
 #ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
 
+/* Headers and payload, neither at the ring's end. */
+static inline int transmit_two(struct plumb_gem *gem, struct plumb_packet *front,
+                               struct plumb_packet *second) {
+    unsigned first = gem->tx_next;
+
+    if (first + 2 >= gem->config.tx.count || room(gem) < 2 || second->more || !second->length)
+        return transmit_any(gem, front);
+    uint32_t second_address = map(gem, second), address = map_written(gem, front);
+    gem->tx_used += 2;
+    uint32_t control = fill(gem, first, front, address);
+    gem->config.tx.descriptors[first + 1].control =
+        fill(gem, first + 1, second, second_address) | TX_LAST;
+    return finish(gem, first, control, first + 2);
+}
+
 /* One fragment, or headers and payload: what nearly every frame is. */
 int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
     struct plumb_gem *gem = pl_gem_of(netif);
-    struct plumb_packet *second = packet->more;
+    unsigned first = gem->tx_next;
 
-    if (packet->total > gem->frame_limit || room(gem) < 2 || !packet->length ||
-        (second && (second->more || !second->length)))
+    if (packet->total > gem->frame_limit || !packet->length)
         return transmit_any(gem, packet);
-    uint32_t address = map(gem, packet), second_address = second ? map(gem, second) : 0;
-    unsigned first = gem->tx_next, next = after(gem, first);
-    uint32_t control = fill(gem, first, packet, address);
+    if (packet->more)
+        return transmit_two(gem, packet, packet->more);
+    if (first + 1 == gem->config.tx.count || !room(gem))
+        return transmit_any(gem, packet);
+    uint32_t address = map_written(gem, packet);
     gem->tx_used++;
-    if (!second)
-        return finish(gem, first, control | TX_LAST, next);
-    gem->tx_used++;
-    gem->config.tx.descriptors[next].control = fill(gem, next, second, second_address) | TX_LAST;
-    return finish(gem, first, control, after(gem, next));
+    return finish(gem, first, fill(gem, first, packet, address) | TX_LAST, first + 1);
 }
 
 #else

@@ -57,12 +57,22 @@ struct plumb_dma {
                          enum plumb_dma_direction direction);
     void (*sync_for_device)(const struct plumb_dma *dma, void *memory, size_t length,
                             enum plumb_dma_direction direction);
+    /* The same as map() to the device, of what no cache has anything newer than memory of:
+     * nothing is written back. Or null: map() does it. */
+    uintptr_t (*map_clean)(const struct plumb_dma *dma, void *memory, size_t length);
     void *context;
 };
 
 static inline uintptr_t plumb_dma_map(const struct plumb_dma *dma, void *memory, size_t length,
                                       enum plumb_dma_direction direction) {
     return dma ? dma->map(dma, memory, length, direction) : (uintptr_t)memory;
+}
+
+static inline uintptr_t plumb_dma_map_clean(const struct plumb_dma *dma, void *memory,
+                                            size_t length) {
+    if (dma && dma->map_clean)
+        return dma->map_clean(dma, memory, length);
+    return plumb_dma_map(dma, memory, length, PLUMB_DMA_TO_DEVICE);
 }
 
 static inline void plumb_dma_unmap(const struct plumb_dma *dma, void *memory, size_t length,
@@ -81,6 +91,15 @@ static inline void plumb_dma_sync_for_device(const struct plumb_dma *dma, void *
                                              size_t length, enum plumb_dma_direction direction) {
     if (dma)
         dma->sync_for_device(dma, memory, length, direction);
+}
+
+/* Writes back to memory what a cache has of it: from then on, and until it is written to
+ * again, it is clean. */
+static inline void plumb_dma_clean(const struct plumb_dma *dma, const void *memory, size_t length) {
+    void *bytes = (void *)(uintptr_t)memory;
+
+    plumb_dma_map(dma, bytes, length, PLUMB_DMA_TO_DEVICE);
+    plumb_dma_unmap(dma, bytes, length, PLUMB_DMA_TO_DEVICE);
 }
 
 #ifdef __cplusplus

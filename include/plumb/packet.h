@@ -23,6 +23,7 @@
 #ifndef PLUMB_PACKET_H
 #define PLUMB_PACKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ enum plumb_packet_flag {
     PLUMB_PACKET_BROADCAST = 4,        /* the frame's destination was not unicast */
     PLUMB_PACKET_RETAINED = 8,         /* the sender keeps the packet for sending again */
     PLUMB_PACKET_SUMMED = 16,          /* `sum` is that of the payload */
+    PLUMB_PACKET_CLEAN = 32,           /* no cache has anything newer of it than memory */
 };
 
 /* What is asked of a fragment lies on one line of a cache, or wherever it fits. */
@@ -82,14 +84,19 @@ struct plumb_pool {
     struct plumb_reference *released; /* nobody holds them, and the user is still to be told */
 };
 
-/* Memory that a user lends for sending. The user fills in the first four fields
+/* Memory that a user lends for sending. The user fills in the first five fields
  * and keeps the object and the memory unchanged until `release` was called, which
- * happens in plumb_poll() or plumb_destroy(), never in the midst of anything. */
+ * happens in plumb_poll() or plumb_destroy(), never in the midst of anything.
+ *
+ * `clean` promises that nobody has written to the memory since it was last written back
+ * from the caches, by plumb_reference_clean() or at the start: of pages in flash, or of
+ * what is made once and sent often. Then nothing is written back for sending. */
 struct plumb_reference {
     const void *memory;
     size_t length; /* bytes */
     void (*release)(struct plumb_reference *reference);
     void *context;
+    bool clean;
     uint32_t references; /* the stack's own, and the next */
     struct plumb_reference *next;
 };
@@ -123,6 +130,14 @@ static inline struct plumb_packet *plumb_pool_pop(struct plumb_pool *pool) {
             pool->low_water = (uint16_t)left;
     }
     return packet;
+}
+
+/* Links a packet of a pool of buffers to the free ones: its last holder's to do. */
+static inline void plumb_pool_push(struct plumb_pool *pool, struct plumb_packet *packet) {
+    packet->references = 0;
+    packet->next = pool->free;
+    pool->free = packet;
+    pool->free_count++;
 }
 
 /* Adds one holder to every fragment of a packet. */

@@ -73,6 +73,10 @@ int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t lengt
  * can ever take), or PLUMB_ERROR_CLOSED. */
 int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_reference *reference);
 
+/* Writes the bytes of `reference` back from the caches, once for all the times they are to be
+ * sent, and sets its `clean`. The stack has a reference pool, which knows how. */
+void plumb_reference_clean(struct plumb *stack, struct plumb_reference *reference);
+
 /* Room in the send buffer, bytes. */
 size_t plumb_tcp_writable(const struct plumb_tcp *connection);
 

@@ -68,22 +68,18 @@ static inline void pl_fragment_put(struct plumb_packet *fragment) {
         }
         fragment->owner.reference->references--;
     }
-    fragment->references = 0;
-    fragment->next = pool->free;
-    pool->free = fragment;
-    pool->free_count++;
+    plumb_pool_push(pool, fragment);
 }
 
 #endif
 
-/* Takes `count` packets, of which there are as many, linked by `next`; what the last is
- * linked to, and all that plumb_packet_take() sets, is for the caller to set. */
-static inline struct plumb_packet *pl_packet_take_many(struct plumb_pool *pool, uint32_t count) {
-    struct plumb_packet *first = pool->free, *behind = first;
+/* Takes the first `count` free packets, of which `last` is the last, and returns the first;
+ * what the last is linked to, and all that plumb_packet_take() sets, is for the caller to set. */
+static inline struct plumb_packet *
+pl_packet_take_to(struct plumb_pool *pool, const struct plumb_packet *last, uint32_t count) {
+    struct plumb_packet *first = pool->free;
 
-    for (uint32_t i = 0; i < count; i++)
-        behind = behind->next;
-    pool->free = behind;
+    pool->free = last->next;
     pool->free_count = (uint16_t)(pool->free_count - count);
     if (pool->free_count < pool->low_water)
         pool->low_water = pool->free_count;

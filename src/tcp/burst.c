@@ -20,7 +20,7 @@ struct template {
     bool offloaded;
     uint8_t flags; /* of a packet that begins with headers */
     bool ending;   /* the last segment is another's, as a FIN goes with it */
-    uint16_t size;
+    uint16_t size, total;
     struct plumb_netif *netif;
     struct plumb_pool *headers;
 };
@@ -31,10 +31,14 @@ struct template {
 #define PUSHED  (unsigned)(HEADERS - 2)
 _Static_assert(HEADERS == 56, "one header behind the other");
 
-/* Four words at a time, as load-multiple likes them. */
-struct __attribute__((may_alias)) quad {
-    uint32_t word[4];
+/* All that is copied, at once, as load-multiple likes it: up to the acknowledgement. */
+struct __attribute__((may_alias)) copied {
+    uint32_t word[12];
 };
+/* Where headers end in a packet of their own: with a line of the cache, so that they lie on
+ * as few as can be. */
+#define FRONT_END 64
+_Static_assert(FRONT_END >= HEADERS && FRONT_END <= PL_HEADROOM, "room for all headers");
 
 /* Not inline, or the compiler takes the template apart into more variables than there are
  * registers. */
@@ -50,6 +54,7 @@ prepare(struct plumb_tcp *connection, struct pl_neighbour *neighbour, struct tem
                                 (template->offloaded ? PLUMB_PACKET_CHECKSUM_OFFLOAD : 0));
     template->ending = (connection->flags & PL_TCP_FIN_QUEUED) != 0;
     template->size = connection->mss;
+    template->total = (uint16_t)(template->size + PUSHED);
     template->netif = connection->netif;
     template->headers = connection->stack->options.headers;
 }
@@ -60,15 +65,13 @@ static inline void write_headers(uint8_t *data, const struct template *template,
     const uint32_t push = plumb_put32((uint32_t)PL_TCP_PSH << 16).be;
     const uint32_t sequence = plumb_put32(segment->sequence).be;
     pl_header_word *tcp = (void *)(data - PL_TCP_HEADER);
-    struct quad *to = (void *)(data - HEADERS);
-    const struct quad *from = (const void *)template;
+    struct copied *to = (void *)(data - HEADERS);
+    const struct copied *from = (const void *)template;
     uint32_t sum = template->offloaded ? 0 : template->sum + pl_tcp_sum_kept(segment);
     uint32_t control = template->tcp[3].be;
 
     sum += (sequence >> 16) + (sequence & 0xffff);
-    to[0] = from[0];
-    to[1] = from[1];
-    to[2] = from[2];
+    *to = *from;
     tcp[1].be = sequence;
     if (!segment->next) {
         control |= push;
@@ -95,22 +98,25 @@ static inline int send_in_one(const struct template *template, struct plumb_pack
 /* The same with the headers in a packet of their own. */
 static inline int send_in_two(const struct template *template, struct plumb_packet *segment) {
     struct plumb_pool *pool = template->headers;
+    struct plumb_packet *front = plumb_pool_pop(pool);
 
-    if (!pool->free)
+    if (!front)
         return PLUMB_ERROR_NO_BUFFER;
-    struct plumb_packet *front = pl_packet_take_many(pool, 1);
-    uint8_t *data = front->owner.memory + PL_HEADROOM;
+    uint8_t *data = front->owner.memory + FRONT_END;
     write_headers(data, template, segment);
     front->next = NULL;
     front->more = segment;
     front->data = data - PUSHED;
     front->length = (uint16_t)PUSHED;
-    front->total = (uint16_t)(template->size + PUSHED);
+    front->total = template->total;
     front->references = 1;
     front->flags = template->flags;
     int result = pl_interface_output(template->netif, front);
     front->more = NULL;
-    pl_fragment_put(front);
+    if (front->references > 1)
+        front->references--;
+    else
+        plumb_pool_push(pool, front);
     return result;
 }
 
@@ -138,7 +144,9 @@ static uint32_t send_alike(struct plumb_tcp *connection, struct pl_neighbour *ne
         count++;
         left -= template.size;
         segment = segment->next;
-    } while (is_ordinary(segment, template.size, template.ending) && left >= template.size);
+        if (!segment || (template.ending && !segment->next))
+            break;
+    } while (segment->total == template.size && left >= template.size);
     connection->send_unsent = segment;
     return count;
 }

@@ -131,40 +131,48 @@ int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t lengt
     return (int)done;
 }
 
-/* Segments of `size` bytes that so many bytes take, at most one more than `most`. */
-static uint32_t segments_in(size_t length, uint32_t size, uint32_t most) {
-    uint32_t count = 1;
-
-    for (; length > size && count <= most; length -= size)
-        count++;
-    return count;
+/* How the segments of a reference differ from others. */
+static inline uint8_t flags_of(const struct plumb_reference *reference) {
+#ifdef CONFIG_PLUMB_REFERENCE_CLEAN
+    if (reference->clean)
+        return PLUMB_PACKET_RETAINED | PLUMB_PACKET_CLEAN;
+#else
+    (void)reference;
+#endif
+    return PLUMB_PACKET_RETAINED;
 }
 
-/* Queues the bytes of a reference as `count` segments of `size`. */
+/* Queues the bytes of a reference as segments of `size`, for which there are packets:
+ * these are filled in before they are taken, which takes one walk along them. */
 static void add_references(struct plumb_tcp *connection, struct plumb_reference *reference,
-                           uint32_t size, uint32_t count) {
+                           uint32_t size) {
+    struct plumb_pool *pool = connection->stack->options.references;
+    struct plumb_packet *last, *segment = pool->free;
     uint8_t *data = (uint8_t *)(uintptr_t)reference->memory;
     uint32_t sequence = connection->send_unacked + connection->send_queued;
-    uint32_t left = (uint32_t)reference->length;
-    struct plumb_packet *first = pl_packet_take_many(connection->stack->options.references, count);
-    struct plumb_packet *last = NULL;
+    uint32_t left = (uint32_t)reference->length, count = 0;
+    const uint8_t flags = flags_of(reference);
 
-    for (struct plumb_packet *segment = first; left; segment = segment->next) {
-        uint32_t part = left < size ? left : size;
+    do {
+        last = segment;
         segment->more = NULL;
         segment->data = data;
-        segment->length = segment->total = (uint16_t)part;
+        segment->length = segment->total = (uint16_t)size;
         segment->references = 1;
-        segment->flags = PLUMB_PACKET_RETAINED;
+        segment->flags = flags;
         segment->owner.reference = reference;
         segment->sequence = sequence;
-        data += part;
-        sequence += part;
-        left -= part;
-        last = segment;
-    }
+        segment = segment->next;
+        data += size;
+        sequence += size;
+        count++;
+        if (left <= size)
+            break;
+        left -= size;
+    } while (true);
+    last->length = last->total = (uint16_t)left;
     reference->references = count;
-    enqueue(connection, first, last, (uint32_t)reference->length);
+    enqueue(connection, pl_packet_take_to(pool, last, count), last, (uint32_t)reference->length);
 }
 
 int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_reference *reference) {
@@ -175,20 +183,22 @@ int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_referenc
 
     if (!may_queue(connection))
         return PLUMB_ERROR_CLOSED;
-    if (!pool || !length || length > connection->send_limit)
+    if (!pool || !length || length > connection->send_limit || length > pool->count * size)
         return PLUMB_ERROR_INVALID;
-    uint32_t count = segments_in(length, size, pool->count);
-    if (count > pool->count)
-        return PLUMB_ERROR_INVALID;
-    if (length > plumb_tcp_writable(connection) || count > pool->free_count) {
+    if (length > plumb_tcp_writable(connection) || length > pool->free_count * size) {
         connection->flags |= PL_TCP_WANT_WRITABLE;
         pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_MS);
         return PLUMB_ERROR_WOULD_BLOCK;
     }
-    add_references(connection, reference, size, count);
+    add_references(connection, reference, size);
     pl_tcp_pend(connection);
     pl_settle(stack);
     return PLUMB_OK;
+}
+
+void plumb_reference_clean(struct plumb *stack, struct plumb_reference *reference) {
+    plumb_dma_clean(stack->options.references->dma, reference->memory, reference->length);
+    reference->clean = true;
 }
 
 void pl_tcp_drop_sent(struct plumb_tcp *connection) {

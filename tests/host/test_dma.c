@@ -356,6 +356,31 @@ static void send_back(struct plumb_packet *packet) {
             fail_msg("frame %u, sent back, differs at %u", frame_now, i);
 }
 
+/* Sends headers made anew before a payload that was written back long ago, and is not now. */
+static void send_clean(void) {
+    struct plumb_packet *front = plumb_packet_take(&headers, 10);
+    struct plumb_packet *clean =
+        plumb_packet_take(&segments, (uint16_t)(1 + random_below(&chance, 40)));
+    unsigned before = model.sent_count;
+    front->length = 54;
+    clean->length = (uint16_t)(1 + random_below(&chance, 1400));
+    front->total = (uint16_t)(front->length + clean->length);
+    front->more = clean;
+    for (unsigned i = 0; i < front->total; i++)
+        (i < 54 ? front->data : clean->data - 54)[i] = byte_of(frame_now, i);
+    plumb_dma_clean(gem.config.dma, clean->data, clean->length);
+    clean->flags = PLUMB_PACKET_CLEAN;
+    expect_equal(gem.netif.driver->transmit(&gem.netif, front), PLUMB_OK);
+    gem.netif.driver->flush(&gem.netif);
+    expect_equal(model.sent_count, before + 1);
+    expect_equal(model.sent_length[before % MODEL_SENT], front->total);
+    const uint8_t *bytes = model.sent[before % MODEL_SENT];
+    for (unsigned i = 0; i < front->total; i++)
+        if (bytes[i] != byte_of(frame_now, i))
+            fail_msg("frame %u, sent clean, differs at %u", frame_now, i);
+    plumb_packet_put(front);
+}
+
 static void take_frame(struct plumb_netif *netif, struct plumb_packet *packet) {
     (void)netif;
     arrived++;
@@ -396,6 +421,8 @@ static void frames_come(unsigned frames, unsigned longest) {
         gem.netif.driver->poll(&gem.netif, now_us += 10, 64);
         if (random_below(&chance, 4) == 0)
             put_one_kept();
+        if (random_below(&chance, 8) == 0)
+            send_clean();
     }
 }
 
@@ -478,6 +505,9 @@ static bool push_reference(struct end *end, uint32_t room) {
         bytes[i] = pattern_at(end->seed_out, end->sent + i);
     end->lent[piece] = (struct plumb_reference){
         .memory = bytes, .length = length, .release = come_back, .context = end};
+    /* Every other piece is written back by who lends it, and then never again. */
+    if (end == &ends[0] && piece % 2)
+        plumb_reference_clean(stack, &end->lent[piece]);
     end->taken |= 1U << piece;
     if (plumb_tcp_send_reference(end->connection, &end->lent[piece]) != PLUMB_OK) {
         end->taken &= ~(1U << piece);

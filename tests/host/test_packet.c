@@ -161,7 +161,7 @@ static void release(struct plumb_reference *reference) {
 static void lent_memory_is_released_once(void **state) {
     (void)state;
     static const uint8_t bytes[10] = "lent";
-    struct plumb_reference lent = {bytes, sizeof bytes, release, &released, 2, 0};
+    struct plumb_reference lent = {bytes, sizeof bytes, release, &released, false, 2, 0};
     struct plumb_packet *packets[2];
     released = 0;
     for (unsigned i = 0; i < 2; i++) {

@@ -971,6 +971,80 @@ static void reference_is_released_at_every_end(void **state) {
     }
 }
 
+/* An acknowledgement in the midst of a segment of one lent piece: what is left is sent again
+ * with the sum of what it is now, and the piece comes back with its last byte only. */
+static void reference_is_acknowledged_in_the_midst(void **state) {
+    (void)state;
+    for (unsigned clean = 0; clean < 2; clean++) {
+        enum { LENT = 10 * 1460 + 100, BEHIND = 300, CUT = 2 * 1460 + 333 };
+        struct user user = {0};
+        struct peer peer;
+        struct world *world = connected(&user, &peer, 0);
+        struct plumb_reference lent = {.memory = bytes + 1, .length = LENT, .release = on_release};
+        struct plumb_reference behind = {.memory = bytes, .length = BEHIND, .release = on_release};
+        static uint8_t got[LENT + BEHIND];
+        fill(23);
+        released = 0;
+        if (clean)
+            plumb_reference_clean(world->a.stack, &lent);
+        expect_equal(lent.clean, clean);
+        expect_equal(plumb_tcp_send_reference(user.connection, &lent), PLUMB_OK);
+        expect_equal(lent.references, 11);
+        expect_equal(plumb_tcp_send_reference(user.connection, &behind), PLUMB_OK);
+        world_settle(world);
+        drain_payload(&peer);
+        peer.acknowledgement += CUT;
+        peer_send(&peer, TCP_ACK, 0, 0);
+        world_settle(world);
+        expect_equal(lent.references, 9);
+        struct plumb_packet *first = user.connection->send_first;
+        expect_equal(first->length, 1460 - 333);
+        expect(!(first->flags & PLUMB_PACKET_SUMMED));
+        expect_equal((first->flags & PLUMB_PACKET_CLEAN) != 0, clean);
+        drain_payload(&peer);
+        /* All that is out is lost, and comes again, first what was cut. */
+        world_run(world, 1500 * MILLISECOND);
+        peer_read(&peer, got, LENT - CUT);
+        assert_memory_equal(got, bytes + 1 + CUT, LENT - CUT);
+        world_settle(world);
+        expect_equal(released, 1);
+        expect_equal(lent.references, 0);
+        peer_read(&peer, got, BEHIND);
+        world_settle(world);
+        assert_memory_equal(got, bytes, BEHIND);
+        expect_equal(released, 2);
+        expect_equal(side_buffers_used(&world->a), 0);
+        disconnected(world, &user);
+    }
+}
+
+/* A piece of which some was acknowledged, some is out and some was never sent comes back
+ * once, when the connection is given up. */
+static void reference_partly_sent_is_released_by_an_abort(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    struct plumb_reference lent = {.memory = bytes, .length = 40 * 1460, .release = on_release};
+    static uint8_t got[3 * 1460];
+    fill(24);
+    released = 0;
+    peer.window = 12000;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    expect_equal(plumb_tcp_send_reference(user.connection, &lent), PLUMB_OK);
+    peer_read(&peer, got, sizeof got);
+    world_settle(world);
+    expect_equal(lent.references, 37);
+    expect(user.connection->send_unsent != NULL);
+    expect(user.connection->send_unsent != user.connection->send_first);
+    plumb_tcp_abort(user.connection);
+    user.connection = 0;
+    world_settle(world);
+    expect_equal(released, 1);
+    expect_equal(lent.references, 0);
+    disconnected(world, &user);
+}
+
 /* Sends more whenever its memory comes back. */
 struct lender {
     struct plumb_reference lent;
@@ -1405,5 +1479,8 @@ HARNESS_MAIN(
     cmocka_unit_test(one_who_does_not_read_starves_nobody),
     cmocka_unit_test(small_windows_pass_a_queue_that_emptied_the_pool),
     cmocka_unit_test(tiny_window_at_first_makes_no_tiny_segments),
-    cmocka_unit_test(one_pool_for_all_still_answers_arp), cmocka_unit_test(release_may_send_more),
+    cmocka_unit_test(one_pool_for_all_still_answers_arp),
+    cmocka_unit_test(reference_is_acknowledged_in_the_midst),
+    cmocka_unit_test(reference_partly_sent_is_released_by_an_abort),
+    cmocka_unit_test(release_may_send_more),
     cmocka_unit_test(release_that_always_sends_keeps_no_poll))

@@ -18,7 +18,7 @@ import pytest
 from lab import build
 from lab.paths import ROOT
 
-CALL = re.compile(r"\bplumb_dma_(map|unmap|sync_for_cpu|sync_for_device)\(")
+CALL = re.compile(r"\bplumb_dma_(map|map_clean|unmap|sync_for_cpu|sync_for_device)\(")
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 ROOMS = ("src", "drivers", "boards", "apps")
 # Where the sanitizer sees every access; the others copy what is received.

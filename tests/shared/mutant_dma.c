@@ -7,6 +7,7 @@
 #include "shadow_dma.h"
 
 #undef plumb_dma_map
+#undef plumb_dma_map_clean
 #undef plumb_dma_unmap
 #undef plumb_dma_sync_for_cpu
 #undef plumb_dma_sync_for_device
@@ -22,6 +23,10 @@ static uintptr_t make(const struct mutant_call *call) {
     switch (call->operation) {
     case MUTANT_MAP:
         return plumb_dma_map(call->dma, call->memory, call->length, call->direction);
+    case MUTANT_MAP_CLEAN:
+        return call->direction == PLUMB_DMA_TO_DEVICE
+                   ? plumb_dma_map_clean(call->dma, call->memory, call->length)
+                   : plumb_dma_map(call->dma, call->memory, call->length, call->direction);
     case MUTANT_UNMAP:
         plumb_dma_unmap(call->dma, call->memory, call->length, call->direction);
         break;

@@ -17,7 +17,13 @@
 
 #include <plumb/dma.h>
 
-enum mutant_operation { MUTANT_MAP, MUTANT_UNMAP, MUTANT_SYNC_FOR_CPU, MUTANT_SYNC_FOR_DEVICE };
+enum mutant_operation {
+    MUTANT_MAP,
+    MUTANT_MAP_CLEAN,
+    MUTANT_UNMAP,
+    MUTANT_SYNC_FOR_CPU,
+    MUTANT_SYNC_FOR_DEVICE
+};
 
 struct mutant_call {
     enum mutant_operation operation;
@@ -44,6 +50,7 @@ void mutant_catch_up(void);
 #define MUTANT_DMA(operation, dma, memory, length, direction)                                      \
     mutant_dma(__FILE__, __LINE__, (struct mutant_call){operation, dma, memory, length, direction})
 #define plumb_dma_map(...)             MUTANT_DMA(MUTANT_MAP, __VA_ARGS__)
+#define plumb_dma_map_clean(...)       MUTANT_DMA(MUTANT_MAP_CLEAN, __VA_ARGS__, PLUMB_DMA_TO_DEVICE)
 #define plumb_dma_unmap(...)           ((void)MUTANT_DMA(MUTANT_UNMAP, __VA_ARGS__))
 #define plumb_dma_sync_for_cpu(...)    ((void)MUTANT_DMA(MUTANT_SYNC_FOR_CPU, __VA_ARGS__))
 #define plumb_dma_sync_for_device(...) ((void)MUTANT_DMA(MUTANT_SYNC_FOR_DEVICE, __VA_ARGS__))

@@ -183,11 +183,12 @@ static struct shadow_dma_range begin(struct shadow_dma *shadow, const void *memo
 
 /* ---- memory that the device reads ---- */
 
-static void map_to(struct shadow_dma *shadow, struct shadow_dma_range range, const void *place) {
+static void map_to(struct shadow_dma *shadow, struct shadow_dma_range range, bool clean,
+                   const void *place) {
     for (size_t line = range.first; line < range.end; line++) {
         if (owner_of(shadow, line) == OWNER_DEVICE)
             report(shadow, "is given to be read while the device writes it", line, place);
-        else
+        else if (!clean)
             write_back(shadow, line);
         shadow->reading++;
         if (shadow->memory.readers[line]++ == READERS_MOST)
@@ -316,11 +317,22 @@ static uintptr_t map(const struct plumb_dma *dma, void *memory, size_t length,
     struct shadow_dma_range range = begin(shadow, memory, length, place);
 
     if (direction == PLUMB_DMA_TO_DEVICE)
-        map_to(shadow, range, place);
+        map_to(shadow, range, false, place);
     else if (!range.end || whole_lines(shadow, memory, length))
         map_from(shadow, range, place);
     else
         report(shadow, "is mapped to be written, and shares a line", range.first, place);
+    return shadow_dma_bus(shadow, memory);
+}
+
+static uintptr_t map_clean(const struct plumb_dma *dma, void *memory, size_t length) {
+    struct shadow_dma *shadow = shadow_of(dma);
+    const void *place = __builtin_return_address(0);
+    struct shadow_dma_range range = begin(shadow, memory, length, place);
+
+    map_to(shadow, range, true, place);
+    if (range.end && !bytes_agree(shadow, offset_of(shadow, memory), length))
+        report(shadow, "is called clean, and is dirty", range.first, place);
     return shadow_dma_bus(shadow, memory);
 }
 
@@ -370,7 +382,7 @@ void shadow_dma_create(struct shadow_dma *shadow, const struct shadow_dma_memory
     shadow->random = seed;
     shadow->recent_count = shadow->written_back = shadow->fetched = 0;
     shadow->reading = 0;
-    shadow->dma = (struct plumb_dma){map, unmap, sync_for_cpu, sync_for_device, shadow};
+    shadow->dma = (struct plumb_dma){map, unmap, sync_for_cpu, sync_for_device, map_clean, shadow};
     for (size_t i = 0; i < memory->size / line; i++)
         memory->state[i] = memory->readers[i] = 0;
     SHOW(memory->cpu, memory->size);
