@@ -58,11 +58,36 @@ struct plumb_options {
 #define PLUMB_STACK_FRAGMENTS_ 0
 #endif
 
+#ifdef CONFIG_PLUMB_TCP_LINKED
+#define PLUMB_STACK_BUCKETS_ (8 * CONFIG_PLUMB_TCP_HASH_BUCKETS)
+#else
+#define PLUMB_STACK_BUCKETS_ 0
+#endif
+
+/* 1 for an option that is set, or 0. */
+#define PLUMB_SET_1_             0,
+#define PLUMB_SECOND_(a, b, ...) b
+#define PLUMB_CHOOSE_(junk)      PLUMB_SECOND_(junk 1, 0, 0)
+#define PLUMB_PASTE_(value)      PLUMB_CHOOSE_(PLUMB_SET_##value##_)
+#define PLUMB_IS_SET_(option)    PLUMB_PASTE_(option)
+
+/* Bytes of a connection: words and pointers, each taken for the longer of both. */
+#define PLUMB_CONNECTION_BYTES_                                                                    \
+    (sizeof(void *) *                                                                              \
+     (39 + 6 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_LINKED) +                                            \
+      3 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_REMEMBER) +                                               \
+      4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_WINDOW_SCALE) +                                           \
+      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_BUFFER_LIMITS) +                                          \
+      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_KEEPALIVE) +                                              \
+      PLUMB_IS_SET_(CONFIG_PLUMB_TCP_USER_TIMEOUT) + 4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_POST) +    \
+      4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_STATISTICS) + PLUMB_IS_SET_(CONFIG_PLUMB_TCP_EXPECT) +    \
+      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH)))
+
 /* Bytes that plumb_create() needs, as bounded by this build's configuration. */
 #define PLUMB_STACK_BYTES                                                                          \
-    (2560 + PLUMB_STACK_FRAGMENTS_ + 512 * CONFIG_PLUMB_TCP_CONNECTIONS +                          \
+    (2560 + PLUMB_STACK_FRAGMENTS_ + PLUMB_CONNECTION_BYTES_ * CONFIG_PLUMB_TCP_CONNECTIONS +      \
      64 * CONFIG_PLUMB_TCP_LISTENERS + 64 * CONFIG_PLUMB_UDP_SOCKETS +                             \
-     64 * CONFIG_PLUMB_ARP_ENTRIES + 32 * CONFIG_PLUMB_TCP_HASH_BUCKETS)
+     64 * CONFIG_PLUMB_ARP_ENTRIES + PLUMB_STACK_BUCKETS_)
 
 /* Declares static storage for one instance. */
 #define PLUMB_STACK_MEMORY(name) uint64_t name[(PLUMB_STACK_BYTES + 7) / 8]

@@ -96,6 +96,7 @@ void plumb_tcp_consume(struct plumb_tcp *connection, size_t length);
  * (0: none now), or PLUMB_ERROR_CLOSED when the peer's FIN has been reached. */
 int plumb_tcp_read(struct plumb_tcp *connection, void *to, size_t length);
 
+#ifdef CONFIG_PLUMB_TCP_POST
 /* Lends the connection `length` bytes at `to` for what arrives next. While it is
  * lent, in-order payload is copied there and checksummed in the same pass, and
  * does not become readable otherwise. READABLE tells of progress; what is already
@@ -104,6 +105,7 @@ void plumb_tcp_post(struct plumb_tcp *connection, void *to, size_t length);
 
 /* Bytes that have been written to the loan so far. */
 size_t plumb_tcp_posted(const struct plumb_tcp *connection);
+#endif
 
 /* Sends a FIN after what is in the send buffer. Receiving goes on. */
 void plumb_tcp_shutdown(struct plumb_tcp *connection);
@@ -128,7 +130,9 @@ enum plumb_tcp_option {
                                  windows (RFC 7323). A window once offered is kept */
 };
 
-/* Returns PLUMB_OK or PLUMB_ERROR_INVALID. */
+/* Returns PLUMB_OK or PLUMB_ERROR_INVALID, which is also for what this build leaves out
+ * (CONFIG_PLUMB_TCP_KEEPALIVE, _USER_TIMEOUT, _BUFFER_LIMITS; without _WINDOW_SCALE buffers
+ * above 65535 bytes). */
 int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option option,
                          uint32_t value);
 
@@ -148,12 +152,13 @@ enum plumb_tcp_state {
 struct plumb_tcp_info {
     enum plumb_tcp_state state;
     struct plumb_endpoint local, remote;
-    uint16_t mss;                       /* bytes of payload per segment sent */
-    uint32_t rto_ms, srtt_us;           /* RFC 6298 */
-    uint32_t congestion_window;         /* bytes */
-    uint32_t slow_start_threshold;      /* bytes */
-    uint32_t send_window;               /* as the peer last advertised, bytes */
-    uint32_t receive_window;            /* as last advertised, bytes */
+    uint16_t mss;                  /* bytes of payload per segment sent */
+    uint32_t rto_ms, srtt_us;      /* RFC 6298 */
+    uint32_t congestion_window;    /* bytes */
+    uint32_t slow_start_threshold; /* bytes */
+    uint32_t send_window;          /* as the peer last advertised, bytes */
+    uint32_t receive_window;       /* as last advertised, bytes */
+    /* The rest is 0 in a build without CONFIG_PLUMB_TCP_STATISTICS. */
     uint32_t segments_in, segments_out; /* with payload */
     uint32_t acks_out;                  /* without payload */
     uint32_t retransmitted;             /* segments */

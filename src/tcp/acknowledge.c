@@ -21,20 +21,17 @@ static void window_opened(struct plumb_tcp *connection) {
 /* Takes the window unless the segment is older than the one it was last taken
  * from. Returns whether it changed. */
 static bool take_window(struct plumb_tcp *connection, const struct pl_segment *segment) {
-    uint32_t window = segment->window << connection->send_scale;
+    uint32_t window = pl_tcp_scaled(connection, segment->window);
 
-    if (pl_after(connection->window_sequence, segment->sequence) ||
-        (connection->window_sequence == segment->sequence &&
-         pl_after(connection->window_acknowledgement, segment->acknowledgement)))
+    if (pl_after(connection->window_sequence, segment->sequence))
         return false;
     connection->window_sequence = segment->sequence;
-    connection->window_acknowledgement = segment->acknowledgement;
     pl_tcp_expect_window(connection, segment->window);
     if (window == connection->send_window)
         return false;
-    connection->send_window = window;
+    connection->send_window = (pl_tcp_size)window;
     if (window > connection->send_window_most)
-        connection->send_window_most = window;
+        connection->send_window_most = (pl_tcp_size)window;
     if (window && connection->flags & PL_TCP_PROBING)
         window_opened(connection);
     else if (connection->send_unsent)
@@ -46,11 +43,12 @@ static void measure(struct plumb_tcp *connection, uint32_t acknowledgement) {
     if (pl_before(acknowledgement, connection->timed_sequence))
         return;
     connection->flags &= (uint16_t)~PL_TCP_TIMING;
-    pl_tcp_round_trip(connection, (uint32_t)connection->stack->now_us - connection->timed_us);
+    pl_tcp_round_trip(connection,
+                      (uint32_t)pl_tcp_stack(connection)->now_us - connection->timed_us);
 }
 
 void pl_tcp_offer_room(struct plumb_tcp *connection) {
-    uint32_t worth = connection->send_limit / 2;
+    uint32_t worth = pl_tcp_send_limit(connection) / 2;
 
     if (worth > 8U * connection->mss)
         worth = 8U * connection->mss;
@@ -85,7 +83,7 @@ static inline void release(struct plumb_tcp *connection, uint32_t bytes) {
         connection->send_queued = 0;
         return;
     }
-    connection->send_queued -= bytes;
+    connection->send_queued = (pl_tcp_size)(connection->send_queued - bytes);
     if (left)
         cut_front(segment, left);
 }
@@ -97,8 +95,8 @@ static void advance(struct plumb_tcp *connection, uint32_t acknowledgement, uint
     if (connection->flags & PL_TCP_TIMING)
         measure(connection, acknowledgement);
     connection->retries = 0;
-    connection->progress_ms = connection->stack->now_ms;
-    if (connection->flags & PL_TCP_FIN_QUEUED && bytes == connection->send_queued + 1)
+    connection->progress_ms = pl_tcp_stack(connection)->now_ms;
+    if (connection->flags & PL_TCP_FIN_QUEUED && bytes == connection->send_queued + 1U)
         connection->flags |= PL_TCP_FIN_SENT;
     release(connection, bytes);
     connection->send_unacked = acknowledgement;
@@ -139,7 +137,7 @@ void pl_tcp_take_deferred(struct plumb_tcp *connection) {
 
 /* Brings it nothing but an acknowledgement? */
 static inline bool is_plain(const struct plumb_tcp *connection, const struct pl_segment *segment) {
-    return segment->window << connection->send_scale == connection->send_window &&
+    return pl_tcp_scaled(connection, segment->window) == connection->send_window &&
            !pl_after(connection->window_sequence, segment->sequence);
 }
 

@@ -56,7 +56,7 @@ prepare(struct plumb_tcp *connection, struct pl_neighbour *neighbour, struct tem
     template->size = connection->mss;
     template->total = (uint16_t)(template->size + PUSHED);
     template->netif = connection->netif;
-    template->headers = connection->stack->options.headers;
+    template->headers = pl_tcp_stack(connection)->options.headers;
 }
 
 /* Writes the headers of a segment in front of `data`. */
@@ -162,13 +162,13 @@ bool pl_tcp_send_burst(struct plumb_tcp *connection) {
         return true;
     struct pl_neighbour *neighbour = pl_tcp_neighbour(connection);
     if (!pl_neighbour_has_front(neighbour) ||
-        (!connection->stack->options.headers->free && !pl_tcp_takes_headers(segment)))
+        (!pl_tcp_stack(connection)->options.headers->free && !pl_tcp_takes_headers(segment)))
         return true;
     uint32_t count = send_alike(connection, neighbour, window - out, &result);
     if (count) {
         pl_tcp_begin_timing(connection, begin + size);
         connection->send_next = connection->send_most = begin + count * size;
-        connection->segments_out += count;
+        pl_tcp_tally(connection, segments_out, count);
         pl_tcp_time_oldest(connection);
     }
     if (result == PLUMB_ERROR_NO_BUFFER)

@@ -6,28 +6,49 @@
  */
 #include "tcp/tcp.h"
 
-#define DUPLICATES_TO_RETRANSMIT 3
+#define DUPLICATES_TO_RETRANSMIT 3U
 
-static uint32_t half_flight(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+#define LARGEST_WINDOW (2U << 20)
+#else
+#define LARGEST_WINDOW UINT16_MAX
+#endif
+
+/* So many, or as many as there can be. */
+static pl_tcp_size bounded(uint32_t bytes) {
+    const uint32_t most = (pl_tcp_size)UINT32_MAX;
+
+    return (pl_tcp_size)(bytes < most ? bytes : most);
+}
+
+static void set_window(struct plumb_tcp *connection, uint32_t bytes) {
+    connection->congestion_window = bounded(bytes);
+}
+
+static void grow_window(struct plumb_tcp *connection, uint32_t bytes) {
+    set_window(connection, connection->congestion_window + bytes);
+}
+
+static pl_tcp_size half_flight(const struct plumb_tcp *connection) {
     uint32_t half = pl_tcp_in_flight(connection) / 2;
     uint32_t least = 2U * connection->mss;
 
-    return half > least ? half : least;
+    return bounded(half > least ? half : least);
 }
 
 void pl_tcp_congestion_start(struct plumb_tcp *connection) {
     uint32_t mss = connection->mss;
     uint32_t ten = 10 * mss, floor = 2 * mss > 14600 ? 2 * mss : 14600;
 
-    connection->congestion_window = ten < floor ? ten : floor;
-    connection->slow_start_threshold = UINT32_MAX;
+    set_window(connection, ten < floor ? ten : floor);
+    connection->slow_start_threshold = (pl_tcp_size)UINT32_MAX;
 }
 
 void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint32_t count) {
     uint32_t mss = connection->mss;
 
-    /* Twice the largest send buffer: beyond that it decides nothing. */
-    if (connection->congestion_window >= 2U << 20)
+    /* Beyond this, twice the largest send buffer, it decides nothing. */
+    if (connection->congestion_window >= LARGEST_WINDOW)
         return;
     if (connection->congestion_window < connection->slow_start_threshold) {
         uint32_t left = connection->slow_start_threshold - connection->congestion_window;
@@ -35,16 +56,17 @@ void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint3
         /* Of a batch only those up to the threshold grow it like this. */
         if (count > 1 && step > left)
             step = left;
-        connection->congestion_window += step;
+        grow_window(connection, step);
         if (count == 1 || step < left)
             return;
         bytes -= step;
     }
-    connection->congestion_acked += bytes;
-    if (connection->congestion_acked >= connection->congestion_window) {
-        connection->congestion_acked -= connection->congestion_window;
-        connection->congestion_window += mss;
+    bytes += connection->congestion_acked;
+    if (bytes >= connection->congestion_window) {
+        bytes -= connection->congestion_window;
+        grow_window(connection, mss);
     }
+    connection->congestion_acked = bounded(bytes);
 }
 
 void pl_tcp_congestion_timeout(struct plumb_tcp *connection) {
@@ -59,12 +81,12 @@ void pl_tcp_congestion_timeout(struct plumb_tcp *connection) {
 }
 
 static void enter_recovery(struct plumb_tcp *connection) {
-    pl_count(connection->stack, PLUMB_COUNTER_tcp_fast_retransmit);
+    pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_fast_retransmit);
     connection->flags |= PL_TCP_RECOVERY;
     connection->recover = connection->send_most;
     connection->slow_start_threshold = half_flight(connection);
-    connection->congestion_window =
-        connection->slow_start_threshold + DUPLICATES_TO_RETRANSMIT * connection->mss;
+    set_window(connection,
+               connection->slow_start_threshold + DUPLICATES_TO_RETRANSMIT * connection->mss);
     connection->congestion_acked = 0;
     pl_tcp_send_oldest(connection);
 }
@@ -77,7 +99,7 @@ void pl_tcp_duplicate_acknowledgement(struct plumb_tcp *connection) {
          * them than were out. */
         if (connection->congestion_window <
             connection->slow_start_threshold + pl_tcp_in_flight(connection))
-            connection->congestion_window += connection->mss;
+            grow_window(connection, connection->mss);
     } else if (connection->duplicates == DUPLICATES_TO_RETRANSMIT &&
                pl_after(connection->send_unacked, connection->recover)) {
         /* Not for what was sent before the last loss (RFC 6582 section 3.2, step 1). */
@@ -89,17 +111,18 @@ void pl_tcp_recovery_acknowledgement(struct plumb_tcp *connection, uint32_t byte
     if (!pl_before(connection->send_unacked, connection->recover)) {
         uint32_t flight = pl_tcp_in_flight(connection);
         uint32_t window = (flight > connection->mss ? flight : connection->mss) + connection->mss;
-        connection->congestion_window =
-            window < connection->slow_start_threshold ? window : connection->slow_start_threshold;
+        set_window(connection, window < connection->slow_start_threshold
+                                   ? window
+                                   : connection->slow_start_threshold);
         connection->flags &= (uint16_t)~PL_TCP_RECOVERY;
         return;
     }
     /* A partial acknowledgement: the next hole is lost too. */
-    connection->congestion_window = connection->congestion_window > bytes
-                                        ? connection->congestion_window - bytes
-                                        : connection->mss;
+    set_window(connection, connection->congestion_window > bytes
+                               ? connection->congestion_window - bytes
+                               : connection->mss);
     if (bytes >= connection->mss)
-        connection->congestion_window += connection->mss;
+        grow_window(connection, connection->mss);
     if (connection->congestion_window < connection->mss)
         connection->congestion_window = connection->mss;
     pl_tcp_send_oldest(connection);

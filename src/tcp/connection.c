@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The table of connections, how they begin and end, and settling.
+ * How connections begin and end, and settling.
  */
 #include "tcp/tcp.h"
 
@@ -10,33 +10,11 @@
 /* Well within the 2^31 ms that a timer takes, probes included. */
 #define LONGEST_KEEPALIVE_MS (7U * 24 * 3600 * 1000)
 
-static struct plumb_tcp **bucket_of(struct pl_tcp_state *tcp, plumb_ipv4 remote, uint32_t ports) {
-    uint32_t hash = remote.be ^ ports;
-
-    hash ^= hash >> 16;
-    hash ^= hash >> 8;
-    return &tcp->buckets[hash & (CONFIG_PLUMB_TCP_HASH_BUCKETS - 1)];
-}
-
-static bool matches(const struct plumb_tcp *connection, plumb_ipv4 local, plumb_ipv4 remote,
-                    uint32_t ports) {
-    return connection->ports == ports && connection->remote.be == remote.be &&
-           connection->local.be == local.be && connection->state != PLUMB_TCP_STATE_CLOSED;
-}
-
-struct plumb_tcp *pl_tcp_find(struct pl_tcp_state *tcp, plumb_ipv4 local, plumb_ipv4 remote,
-                              uint32_t ports) {
-    struct plumb_tcp *connection = tcp->recent;
-
-    if (connection && matches(connection, local, remote, ports))
-        return connection;
-    connection = *bucket_of(tcp, remote, ports);
-    while (connection && !matches(connection, local, remote, ports))
-        connection = connection->bucket_next;
-    if (connection)
-        tcp->recent = connection;
-    return connection;
-}
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+#define LARGEST_BUFFER (1U << 20)
+#else
+#define LARGEST_BUFFER UINT16_MAX
+#endif
 
 static bool is_free(const struct plumb_tcp *connection) {
     return connection->state == PLUMB_TCP_STATE_CLOSED &&
@@ -83,54 +61,47 @@ static uint32_t initial_sequence(const struct plumb *stack, plumb_ipv4 local, pl
 struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_route *route,
                                   plumb_ipv4 local, plumb_ipv4 remote, uint32_t ports) {
     struct plumb_tcp *connection = find_slot(tcp);
-    struct plumb_tcp **bucket = bucket_of(tcp, remote, ports);
 
     if (!connection)
         return NULL;
-    *connection = (struct plumb_tcp){.tcp = tcp, .stack = tcp->stack};
+    *connection = (struct plumb_tcp){.tcp = tcp};
     connection->netif = route->netif;
-    connection->next_hop = route->next_hop;
     connection->local = local;
     connection->remote = remote;
     connection->ports = ports;
+#ifdef CONFIG_PLUMB_TCP_REMEMBER
+    connection->next_hop = route->next_hop;
     connection->address_sum = pl_sum_addresses(local.be, remote.be);
+#endif
     connection->mss = 536;
     connection->rto_ms = 1000;
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
     connection->send_limit = CONFIG_PLUMB_TCP_SEND_BUFFER;
     connection->receive_limit = CONFIG_PLUMB_TCP_RECEIVE_BUFFER;
+#endif
     connection->progress_ms = connection->heard_ms = tcp->stack->now_ms;
-    connection->challenge_ms = tcp->stack->now_ms - 1000;
-    connection->initial_sequence = initial_sequence(tcp->stack, local, remote, ports);
+    connection->challenge_second = (uint16_t)(pl_tcp_second(tcp->stack) - 1);
     connection->send_unacked = connection->send_next = connection->send_most =
-        connection->initial_sequence;
-    connection->bucket_next = *bucket;
-    *bucket = connection;
+        initial_sequence(tcp->stack, local, remote, ports);
+    pl_tcp_enter_table(connection);
     return connection;
-}
-
-static void leave_bucket(struct plumb_tcp *connection) {
-    struct plumb_tcp **link = bucket_of(connection->tcp, connection->remote, connection->ports);
-
-    while (*link != connection)
-        link = &(*link)->bucket_next;
-    *link = connection->bucket_next;
-    if (connection->tcp->recent == connection)
-        connection->tcp->recent = NULL;
-    pl_tcp_unexpect(connection);
 }
 
 void pl_tcp_end(struct plumb_tcp *connection, int error) {
     if (connection->state == PLUMB_TCP_STATE_CLOSED)
         return;
     pl_tcp_leave_listener(connection);
-    leave_bucket(connection);
+    pl_tcp_leave_table(connection);
+    pl_tcp_unexpect(connection);
     connection->state = PLUMB_TCP_STATE_CLOSED;
     connection->error = (int8_t)error;
     connection->deadlines = 0;
 #ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
     connection->deferred_count = 0;
 #endif
+#ifdef CONFIG_PLUMB_TCP_LINKED
     plumb_timer_stop(&connection->timer);
+#endif
     pl_tcp_drop_sent(connection);
     if (connection->flags & PL_TCP_USER) {
         pl_tcp_tell(connection, PLUMB_TCP_CLOSED);
@@ -149,20 +120,6 @@ void pl_tcp_enter_time_wait(struct plumb_tcp *connection) {
     }
 }
 
-void pl_tcp_pend(struct plumb_tcp *connection) {
-    struct pl_tcp_state *tcp = connection->tcp;
-
-    if (connection->flags & PL_TCP_PENDING)
-        return;
-    connection->flags |= PL_TCP_PENDING;
-    connection->pending_next = NULL;
-    if (tcp->pending)
-        tcp->pending_last->pending_next = connection;
-    else
-        tcp->pending = connection;
-    tcp->pending_last = connection;
-}
-
 void pl_tcp_tell(struct plumb_tcp *connection, unsigned events) {
     connection->events = (uint8_t)(connection->events | events);
     pl_tcp_pend(connection);
@@ -177,8 +134,8 @@ void pl_tcp_acknowledge_now(struct plumb_tcp *connection) {
 static void offer(struct plumb_tcp *connection) {
     struct plumb_tcp_listener *listener = connection->listener;
 
-    connection->flags &= (uint16_t)~PL_TCP_ACCEPT;
-    connection->listener = NULL;
+    connection->flags &= (uint16_t) ~(PL_TCP_ACCEPT | PL_TCP_LISTENED);
+    connection->context = NULL;
     connection->flags |= PL_TCP_USER;
     listener->acceptor(listener, connection, listener->context);
     if (connection->flags & PL_TCP_USER && !connection->handler)
@@ -202,8 +159,9 @@ static void tell_user(struct plumb_tcp *connection) {
 /* Handlers are called from polls only; what the user calls from elsewhere may
  * send at once, and events wait. */
 static void send_all_pending(struct pl_tcp_state *tcp) {
-    for (struct plumb_tcp *connection = tcp->pending; connection;
-         connection = connection->pending_next) {
+    struct plumb_tcp *connection = NULL;
+
+    while ((connection = pl_tcp_next_pending(tcp, connection)) != NULL) {
         pl_tcp_output(connection);
         if (tcp->stack->ending) /* nobody will be told, or read what there is */
             pl_tcp_drop_received(connection);
@@ -212,19 +170,18 @@ static void send_all_pending(struct pl_tcp_state *tcp) {
 
 void pl_tcp_settle(struct plumb *stack, void *state) {
     struct pl_tcp_state *tcp = state;
+    struct plumb_tcp *connection;
 
     if (!stack->in_poll) {
         send_all_pending(tcp);
         return;
     }
-    while (tcp->pending) {
-        struct plumb_tcp *connection = tcp->pending;
+    while (tcp->pending && (connection = pl_tcp_next_pending(tcp, NULL)) != NULL) {
         pl_tcp_settle_deferred(connection);
         tell_user(connection);
         pl_tcp_output(connection);
         /* Only now: what the handler did is in what was just sent. */
-        tcp->pending = connection->pending_next;
-        connection->flags &= (uint16_t)~PL_TCP_PENDING;
+        pl_tcp_unpend(connection);
         if (connection->events && connection->flags & PL_TCP_USER && connection->handler)
             pl_tcp_pend(connection);
     }
@@ -309,9 +266,9 @@ void plumb_tcp_shutdown(struct plumb_tcp *connection) {
     }
     pl_tcp_unexpect(connection);
     connection->flags |= PL_TCP_FIN_QUEUED;
-    connection->progress_ms = connection->stack->now_ms;
+    connection->progress_ms = pl_tcp_stack(connection)->now_ms;
     pl_tcp_pend(connection);
-    pl_settle(connection->stack);
+    pl_settle(pl_tcp_stack(connection));
 }
 
 void plumb_tcp_close(struct plumb_tcp *connection) {
@@ -323,18 +280,18 @@ void plumb_tcp_close(struct plumb_tcp *connection) {
     }
     connection->flags &= (uint16_t)~PL_TCP_USER;
     connection->handler = NULL;
-    connection->post = NULL;
+    pl_tcp_unpost(connection);
     if (connection->state == PLUMB_TCP_STATE_FIN_WAIT_2)
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
     plumb_tcp_shutdown(connection);
 }
 
 void plumb_tcp_abort(struct plumb_tcp *connection) {
-    struct plumb *stack = connection->stack;
+    struct plumb *stack = pl_tcp_stack(connection);
 
     connection->flags &= (uint16_t)~PL_TCP_USER;
     connection->handler = NULL;
-    connection->post = NULL;
+    pl_tcp_unpost(connection);
     if (connection->state == PLUMB_TCP_STATE_CLOSED ||
         connection->state == PLUMB_TCP_STATE_TIME_WAIT) {
         pl_tcp_drop_received(connection);
@@ -350,12 +307,18 @@ int plumb_tcp_error(const struct plumb_tcp *connection) {
     return connection->error;
 }
 
+#ifdef CONFIG_PLUMB_TCP_KEEPALIVE
+static void set_keepalive(struct plumb_tcp *connection, uint32_t idle_ms) {
+    connection->keepalive_ms = idle_ms;
+    connection->keepalive = idle_ms ? pl_tcp_keepalive : NULL;
+    if (idle_ms && connection->state != PLUMB_TCP_STATE_CLOSED &&
+        connection->state != PLUMB_TCP_STATE_TIME_WAIT)
+        pl_tcp_set_deadline(connection, PL_TCP_IDLE, idle_ms);
+}
+#endif
+
 int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option option,
                          uint32_t value) {
-    const bool buffer = option == PLUMB_TCP_SEND_BUFFER || option == PLUMB_TCP_RECEIVE_BUFFER;
-
-    if (buffer && (value == 0 || value > 1U << 20))
-        return PLUMB_ERROR_INVALID;
     switch (option) {
     case PLUMB_TCP_NODELAY:
         if (value)
@@ -363,24 +326,29 @@ int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option opt
         else
             connection->flags &= (uint16_t)~PL_TCP_NO_DELAY;
         break;
+#ifdef CONFIG_PLUMB_TCP_KEEPALIVE
     case PLUMB_TCP_KEEPALIVE:
         if (value > LONGEST_KEEPALIVE_MS)
             return PLUMB_ERROR_INVALID;
-        connection->keepalive_ms = value;
-        connection->keepalive = value ? pl_tcp_keepalive : NULL;
-        if (value && connection->state != PLUMB_TCP_STATE_CLOSED &&
-            connection->state != PLUMB_TCP_STATE_TIME_WAIT)
-            pl_tcp_set_deadline(connection, PL_TCP_IDLE, value);
+        set_keepalive(connection, value);
         break;
+#endif
+#ifdef CONFIG_PLUMB_TCP_USER_TIMEOUT
     case PLUMB_TCP_USER_TIMEOUT:
         connection->user_timeout_ms = value;
         break;
+#endif
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
     case PLUMB_TCP_SEND_BUFFER:
-        connection->send_limit = value;
-        break;
     case PLUMB_TCP_RECEIVE_BUFFER:
-        connection->receive_limit = value;
+        if (value == 0 || value > LARGEST_BUFFER)
+            return PLUMB_ERROR_INVALID;
+        if (option == PLUMB_TCP_SEND_BUFFER)
+            connection->send_limit = (pl_tcp_size)value;
+        else
+            connection->receive_limit = (pl_tcp_size)value;
         break;
+#endif
     default:
         return PLUMB_ERROR_INVALID;
     }
@@ -399,28 +367,42 @@ void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_inf
         .slow_start_threshold = connection->slow_start_threshold,
         .send_window = connection->send_window,
         .receive_window = connection->receive_edge - connection->receive_next,
+#ifdef CONFIG_PLUMB_TCP_STATISTICS
         .segments_in = connection->segments_in,
         .segments_out = connection->segments_out,
         .acks_out = connection->acks_out,
         .retransmitted = connection->retransmitted,
+#endif
     };
 }
 
 /* Connections from an address that is no longer ours cannot go on; others may have
  * another way now. */
+static void reroute(struct plumb_tcp *connection, struct plumb_netif *netif) {
+#ifdef CONFIG_PLUMB_TCP_REMEMBER
+    struct pl_route route;
+
+    if (pl_route_find(netif->stack, netif, connection->remote, &route))
+        connection->next_hop = route.next_hop;
+#else
+    (void)connection;
+    (void)netif;
+#endif
+}
+
 static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
     struct pl_tcp_state *tcp = state;
 
+    (void)stack;
     netif->expected = NULL;
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
         struct plumb_tcp *connection = &tcp->connections[i];
-        struct pl_route route;
         if (connection->netif != netif)
             continue;
         if (netif->ipv4.be != connection->local.be)
             pl_tcp_end(connection, PLUMB_ERROR_UNREACHABLE);
-        else if (pl_route_find(stack, netif, connection->remote, &route))
-            connection->next_hop = route.next_hop;
+        else
+            reroute(connection, netif);
     }
 }
 

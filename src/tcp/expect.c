@@ -7,7 +7,7 @@
  * What holds:
  *  - A segment taken here would have been taken by the ordinary way, with the same
  *    effect to the last counter and field. One that acknowledges less than one before
- *    it in the batch may here set window_sequence and window_acknowledgement, though no
+ *    it in the batch may here set window_sequence, though no
  *    segment is acceptable that this decides about, and leaves what the batch
  *    acknowledged to be acted on when it is settled. Whatever is wrong with a frame,
  *    the ordinary way finds it and names it.
@@ -56,7 +56,7 @@ static inline bool may_queue(const struct plumb_tcp *connection, const struct pl
 }
 
 static inline uint32_t pseudo_sum(const struct plumb_tcp *connection, uint32_t length) {
-    return pl_sum_pseudo(connection->address_sum, PL_PROTOCOL_TCP,
+    return pl_sum_pseudo(pl_tcp_address_sum(connection), PL_PROTOCOL_TCP,
                          (uint16_t)(PL_TCP_HEADER + length));
 }
 
@@ -75,8 +75,8 @@ static bool deliver(struct plumb_tcp *connection, const struct plumb_packet *pac
     /* What the device verified is no better off here; behind a short frame's payload
      * there is padding. */
     if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD || packet->length != HEADERS + length ||
-        !connection->post->copy(connection, connection->receive_next, packet, HEADERS,
-                                &payload_sum))
+        !pl_tcp_posting(connection)
+             ->copy(connection, connection->receive_next, packet, HEADERS, &payload_sum))
         return false;
     return pl_sum_passes(pseudo_sum(connection, length) + pl_sum(header, PL_TCP_HEADER) +
                          payload_sum);
@@ -84,8 +84,8 @@ static bool deliver(struct plumb_tcp *connection, const struct plumb_packet *pac
 
 /* Counts payload as received, and has the user told. */
 static inline void count_payload(struct plumb_tcp *connection, uint32_t end) {
-    connection->heard_ms = connection->stack->now_ms;
-    connection->segments_in++;
+    connection->heard_ms = pl_tcp_stack(connection)->now_ms;
+    pl_tcp_tally(connection, segments_in, 1);
     connection->receive_next = end;
     if (!(connection->events & PLUMB_TCP_READABLE))
         pl_tcp_tell(connection, PLUMB_TCP_READABLE);
@@ -100,7 +100,7 @@ static inline void queue(struct plumb_tcp *connection, struct plumb_packet *pack
     count_payload(connection, end);
     packet->length = (uint16_t)length; /* not beside total: a compiler would join them */
     connection->receive_last = packet;
-    connection->receive_queued += length;
+    connection->receive_queued = (pl_tcp_size)(connection->receive_queued + length);
     if (last)
         last->next = packet;
     else
@@ -138,7 +138,6 @@ static inline bool take_news(struct plumb_tcp *connection, struct plumb_netif *n
     if (word_of(header) == connection->window_word) {
         if (length && acknowledgement == connection->send_unacked) {
             connection->window_sequence = connection->receive_next;
-            connection->window_acknowledgement = acknowledgement;
             return true;
         }
         if (pl_tcp_defer(connection, connection->receive_next, acknowledgement))
@@ -154,7 +153,7 @@ static __attribute__((noinline)) bool take_other(struct plumb_tcp *connection,
                                                  struct plumb_packet *packet, uint32_t length) {
     const struct pl_tcp_header *tcp = (const void *)(packet->data + TCP);
     uint32_t end = connection->receive_next + length;
-    bool delivered = connection->post && length;
+    bool delivered = pl_tcp_posting(connection) && length;
 
     if (delivered ? !deliver(connection, packet, tcp, length)
                   : (length && !may_queue(connection, packet, length)) ||
@@ -163,10 +162,10 @@ static __attribute__((noinline)) bool take_other(struct plumb_tcp *connection,
     if (!take_news(connection, netif, packet, length))
         return true;
     if (!length) {
-        connection->heard_ms = connection->stack->now_ms;
+        connection->heard_ms = pl_tcp_stack(connection)->now_ms;
         plumb_packet_put(packet);
     } else if (delivered) {
-        connection->posted_filled += length;
+        pl_tcp_count_posted(connection, length);
         count_payload(connection, end);
         plumb_packet_put(packet);
     } else {
@@ -195,9 +194,9 @@ static inline bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
         !pl_ipv4_between(ip, connection->remote, connection->local) ||
         !pl_both_equal(tcp->ports.be, connection->ports, sequence, connection->receive_next) ||
         total > packet->length - (uint32_t)PL_ETHERNET_HEADER ||
-        !pl_ipv4_sum_passes(ip, connection->address_sum))
+        !pl_ipv4_sum_passes(ip, pl_tcp_address_sum(connection)))
         return false;
-    if (length - 1 >= connection->receive_edge - sequence || connection->post ||
+    if (length - 1 >= connection->receive_edge - sequence || pl_tcp_posting(connection) ||
         !pl_both_equal(word, connection->window_word, acknowledgement, connection->send_unacked))
         return ((word ^ connection->window_word) & FLAGS) == 0 &&
                length <= connection->receive_edge - sequence &&
@@ -205,7 +204,6 @@ static inline bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
     if (!may_queue(connection, packet, length) || !sum_passes(connection, packet, tcp, length))
         return false;
     connection->window_sequence = sequence;
-    connection->window_acknowledgement = acknowledgement;
     queue(connection, packet, length, sequence + length);
     return true;
 }

@@ -26,9 +26,8 @@ static bool checksum_passes(struct plumb_tcp *connection, struct pl_segment *seg
 
     if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
         return true;
-    if (connection && connection->post &&
-        connection->post->copy(connection, segment->sequence, packet, header_length,
-                               &payload_sum)) {
+    const struct pl_tcp_post *post = connection ? pl_tcp_posting(connection) : NULL;
+    if (post && post->copy(connection, segment->sequence, packet, header_length, &payload_sum)) {
         segment->delivered = true;
         return pl_fold(pseudo + pl_sum(packet->data, header_length) + payload_sum) == 0xffff;
     }
@@ -65,18 +64,18 @@ static void input_closed(struct pl_segment *segment) {
 }
 
 static void establish(struct plumb_tcp *connection, const struct pl_segment *segment) {
-    struct plumb *stack = connection->stack;
+    struct plumb *stack = pl_tcp_stack(connection);
 
     /* The user may have shut down meanwhile. */
     connection->state = connection->flags & PL_TCP_FIN_QUEUED ? PLUMB_TCP_STATE_FIN_WAIT_1
                                                               : PLUMB_TCP_STATE_ESTABLISHED;
+    connection->recover = connection->send_unacked; /* the SYN */
     connection->send_unacked = segment->acknowledgement;
     connection->window_sequence = segment->sequence;
-    connection->window_acknowledgement = segment->acknowledgement;
     connection->send_window =
-        segment->flags & PL_TCP_SYN ? segment->window : segment->window << connection->send_scale;
+        (pl_tcp_size)(segment->flags & PL_TCP_SYN ? segment->window
+                                                  : pl_tcp_scaled(connection, segment->window));
     connection->send_window_most = connection->send_window;
-    connection->recover = connection->initial_sequence;
     connection->retries = 0;
     connection->progress_ms = stack->now_ms;
     pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
@@ -154,7 +153,7 @@ static void refuse_sequence(struct plumb_tcp *connection, struct pl_segment *seg
     else
         pl_tcp_challenge(connection);
     if (old)
-        pl_count(connection->stack, PLUMB_COUNTER_tcp_duplicate);
+        pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_duplicate);
     else
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_sequence);
 }
@@ -206,7 +205,7 @@ static bool complete_handshake(struct plumb_tcp *connection, struct pl_segment *
         return false;
     }
     /* Out of SYN_RECEIVED, but still the listener's until offered to its user. */
-    if (connection->listener) {
+    if (connection->flags & PL_TCP_LISTENED) {
         connection->listener->half_open--;
         connection->flags |= PL_TCP_ACCEPT;
     } else {
@@ -288,7 +287,7 @@ static void input_synchronised(struct plumb_tcp *connection, struct pl_segment *
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_acknowledgement);
         return;
     }
-    connection->heard_ms = connection->stack->now_ms;
+    connection->heard_ms = pl_tcp_stack(connection)->now_ms;
     if (connection->state > PLUMB_TCP_STATE_ESTABLISHED && fin_acknowledged(connection))
         take_fin_acknowledged(connection);
     if (connection->state != PLUMB_TCP_STATE_CLOSED &&

@@ -5,10 +5,12 @@
  */
 #include "tcp/tcp.h"
 
+#ifdef CONFIG_PLUMB_TCP_KEEPALIVE
+
 #define LONGEST_INTERVAL_MS 75000U
 
 void pl_tcp_keepalive(struct plumb_tcp *connection) {
-    uint32_t idle_ms = connection->stack->now_ms - connection->heard_ms;
+    uint32_t idle_ms = pl_tcp_stack(connection)->now_ms - connection->heard_ms;
     uint32_t after_ms = connection->keepalive_ms;
     uint32_t interval_ms = after_ms < LONGEST_INTERVAL_MS ? after_ms : LONGEST_INTERVAL_MS;
 
@@ -17,8 +19,10 @@ void pl_tcp_keepalive(struct plumb_tcp *connection) {
     } else if (idle_ms - after_ms >= CONFIG_PLUMB_TCP_KEEPALIVE_PROBES * interval_ms) {
         pl_tcp_end(connection, PLUMB_ERROR_TIMED_OUT);
     } else {
-        pl_count(connection->stack, PLUMB_COUNTER_tcp_keepalive);
+        pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_keepalive);
         pl_tcp_send_probe(connection);
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, interval_ms);
     }
 }
+
+#endif

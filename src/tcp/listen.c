@@ -24,6 +24,10 @@ static struct plumb_tcp_listener *find_listener(struct pl_tcp_state *tcp, plumb_
     return any;
 }
 
+static bool is_of(const struct plumb_tcp *connection, const struct plumb_tcp_listener *listener) {
+    return connection->flags & PL_TCP_LISTENED && connection->listener == listener;
+}
+
 int plumb_tcp_listen(struct plumb *stack, struct plumb_endpoint local, unsigned backlog,
                      plumb_tcp_acceptor *acceptor, void *context, struct plumb_tcp_listener **out) {
     struct pl_tcp_state *tcp = pl_layer_state(stack, &pl_tcp_layer);
@@ -56,7 +60,7 @@ void plumb_tcp_unlisten(struct plumb_tcp_listener *listener) {
 
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
         struct plumb_tcp *connection = &tcp->connections[i];
-        if (connection->listener != listener)
+        if (!is_of(connection, listener))
             continue;
         pl_tcp_send_reset(connection);
         pl_tcp_end(connection, PLUMB_ERROR_ABORTED);
@@ -66,12 +70,12 @@ void plumb_tcp_unlisten(struct plumb_tcp_listener *listener) {
 }
 
 void pl_tcp_leave_listener(struct plumb_tcp *connection) {
-    if (!connection->listener)
+    if (!(connection->flags & PL_TCP_LISTENED))
         return;
     if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED)
         connection->listener->half_open--;
-    connection->listener = NULL;
-    connection->flags &= (uint16_t)~PL_TCP_ACCEPT;
+    connection->context = NULL;
+    connection->flags &= (uint16_t) ~(PL_TCP_ACCEPT | PL_TCP_LISTENED);
 }
 
 /* The oldest handshake of a listener ends without a word. */
@@ -81,7 +85,7 @@ static void displace_oldest(struct plumb_tcp_listener *listener) {
 
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
         struct plumb_tcp *connection = &tcp->connections[i];
-        if (connection->listener == listener && connection->state == PLUMB_TCP_STATE_SYN_RECEIVED &&
+        if (is_of(connection, listener) && connection->state == PLUMB_TCP_STATE_SYN_RECEIVED &&
             (!oldest || pl_before(connection->progress_ms, oldest->progress_ms)))
             oldest = connection;
     }
@@ -127,6 +131,7 @@ void pl_tcp_passive_open(struct pl_segment *segment) {
     }
     listener->half_open++;
     connection->listener = listener;
+    connection->flags |= PL_TCP_LISTENED;
     connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
     pl_tcp_synchronise(connection, segment);
     pl_tcp_send_syn(connection);

@@ -22,7 +22,7 @@ static uint16_t interface_mss(const struct plumb_tcp *connection) {
 /* What to send at most: what the peer takes, the interface carries and a buffer
  * holds. */
 static void take_mss(struct plumb_tcp *connection, unsigned offered) {
-    unsigned room = connection->stack->options.segments->capacity - (unsigned)PL_HEADROOM;
+    unsigned room = pl_tcp_stack(connection)->options.segments->capacity - (unsigned)PL_HEADROOM;
     unsigned mss = interface_mss(connection);
 
     if (offered < SMALLEST_MSS)
@@ -32,13 +32,22 @@ static void take_mss(struct plumb_tcp *connection, unsigned offered) {
     connection->mss = (uint16_t)(mss < room ? mss : room);
 }
 
+static void take_scale(struct plumb_tcp *connection, uint8_t scale) {
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+    connection->flags |= PL_TCP_SCALING;
+    connection->send_scale = scale > LARGEST_SCALE ? LARGEST_SCALE : scale;
+    connection->receive_scale = RECEIVE_SCALE;
+#else
+    (void)connection;
+    (void)scale;
+#endif
+}
+
 static void take_option(struct plumb_tcp *connection, const uint8_t *option) {
     if (option[0] == KIND_MSS && option[1] == 4) {
         take_mss(connection, plumb_get16_any((const void *)(option + 2)));
     } else if (option[0] == KIND_SCALE && option[1] == 3) {
-        connection->flags |= PL_TCP_SCALING;
-        connection->send_scale = option[2] > LARGEST_SCALE ? LARGEST_SCALE : option[2];
-        connection->receive_scale = RECEIVE_SCALE;
+        take_scale(connection, option[2]);
     }
 }
 
@@ -48,7 +57,7 @@ void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *s
 
     connection->receive_next = connection->receive_edge = connection->receive_acked =
         segment->sequence + 1;
-    connection->send_window = segment->window;
+    connection->send_window = (pl_tcp_size)segment->window;
     take_mss(connection, DEFAULT_MSS);
     while (left && *option != KIND_END) {
         unsigned length = 1;
@@ -65,11 +74,13 @@ void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *s
 }
 
 unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word *to) {
-    bool answering = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED;
-
     to[0].be = plumb_put32(KIND_MSS << 24 | 4 << 16 | (uint32_t)interface_mss(connection)).be;
-    if (answering && !(connection->flags & PL_TCP_SCALING))
-        return 4;
-    to[1].be = plumb_put32(KIND_NOP << 24 | KIND_SCALE << 16 | 3 << 8 | RECEIVE_SCALE).be;
-    return 8;
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+    bool answering = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED;
+    if (!answering || connection->flags & PL_TCP_SCALING) {
+        to[1].be = plumb_put32(KIND_NOP << 24 | KIND_SCALE << 16 | 3 << 8 | RECEIVE_SCALE).be;
+        return 8;
+    }
+#endif
+    return 4;
 }

@@ -31,7 +31,7 @@ static int emit(struct plumb_tcp *connection, struct plumb_packet *packet, uint3
     pl_packet_push(packet,
                    PL_TCP_HEADER + PL_IPV4_HEADER + (has_front ? (unsigned)PL_ETHERNET_HEADER : 0));
     return has_front ? pl_link_send_front(neighbour, packet, word)
-                     : pl_link_send(connection->stack, neighbour, packet);
+                     : pl_link_send(pl_tcp_stack(connection), neighbour, packet);
 }
 
 void pl_tcp_not_sent(struct plumb_tcp *connection) {
@@ -42,12 +42,13 @@ void pl_tcp_not_sent(struct plumb_tcp *connection) {
 /* ---- segments without payload ---- */
 
 void pl_tcp_no_header(struct plumb_tcp *connection) {
-    pl_count(connection->stack, PLUMB_COUNTER_tcp_no_buffer_out);
+    pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_no_buffer_out);
     pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_POOL_MS);
 }
 
 static struct plumb_packet *take_header(struct plumb_tcp *connection) {
-    struct plumb_packet *packet = pl_packet_take(connection->stack->options.headers, PL_HEADROOM);
+    struct plumb_packet *packet =
+        pl_packet_take(pl_tcp_stack(connection)->options.headers, PL_HEADROOM);
 
     if (!packet)
         pl_tcp_no_header(connection);
@@ -77,7 +78,7 @@ static int send_control(struct plumb_tcp *connection, uint32_t sequence, uint8_t
  * peers in that state would never hear each other. */
 void pl_tcp_send_ack(struct plumb_tcp *connection) {
     if (send_control(connection, connection->send_most, PL_TCP_ACK) == PLUMB_OK)
-        connection->acks_out++;
+        pl_tcp_tally(connection, acks_out, 1);
     else
         connection->flags |= PL_TCP_ACK_NOW;
 }
@@ -96,18 +97,18 @@ void pl_tcp_send_syn(struct plumb_tcp *connection) {
     if (connection->flags & PL_TCP_SYN_REPEATED)
         connection->flags &= (uint16_t)~PL_TCP_TIMING;
     else
-        pl_tcp_begin_timing(connection, connection->initial_sequence + 1);
-    send_control(connection, connection->initial_sequence,
+        pl_tcp_begin_timing(connection, connection->send_unacked + 1);
+    send_control(connection, connection->send_unacked,
                  (uint8_t)(PL_TCP_SYN | (answering ? PL_TCP_ACK : 0)));
-    connection->send_next = connection->send_most = connection->initial_sequence + 1;
+    connection->send_next = connection->send_most = connection->send_unacked + 1;
     pl_tcp_time_oldest(connection);
 }
 
 void pl_tcp_challenge(struct plumb_tcp *connection) {
-    struct plumb *stack = connection->stack;
+    struct plumb *stack = pl_tcp_stack(connection);
 
-    if (stack->now_ms - connection->challenge_ms >= 1000) {
-        connection->challenge_ms = stack->now_ms;
+    if (connection->challenge_second != pl_tcp_second(stack)) {
+        connection->challenge_second = pl_tcp_second(stack);
         connection->challenges =
             (uint8_t)(CHALLENGES_LEAST + plumb_random(stack) % CHALLENGES_SPREAD);
     }
@@ -130,14 +131,15 @@ void pl_tcp_reset_stranger(const struct pl_segment *segment) {
     /* A connection of no table, for as long as the RST takes. */
     struct plumb_tcp stranger = {
         .tcp = segment->tcp,
-        .stack = stack,
         .netif = segment->netif,
-        .next_hop = route.next_hop,
         .local = pl_net32_get(segment->ip->destination),
         .remote = remote,
         .ports = pl_net32_get(segment->header->ports).be,
     };
+#ifdef CONFIG_PLUMB_TCP_REMEMBER
+    stranger.next_hop = route.next_hop;
     stranger.address_sum = pl_sum_addresses(stranger.local.be, remote.be);
+#endif
     stranger.receive_next = stranger.receive_edge = segment->sequence + segment->length +
                                                     !!(segment->flags & PL_TCP_SYN) +
                                                     !!(segment->flags & PL_TCP_FIN);
@@ -189,8 +191,8 @@ static inline void note_sent(struct plumb_tcp *connection, uint32_t sequence, ui
         pl_tcp_begin_timing(connection, end);
         connection->send_next = connection->send_most = end;
     } else {
-        connection->retransmitted++;
-        pl_count(connection->stack, PLUMB_COUNTER_tcp_retransmitted);
+        pl_tcp_tally(connection, retransmitted, 1);
+        pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_retransmitted);
         /* Karn: what was sent twice is not timed. */
         connection->flags &= (uint16_t)~PL_TCP_TIMING;
         if (pl_after(end, connection->send_next))
@@ -212,7 +214,7 @@ static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segme
 
     if (result != PLUMB_OK)
         return result;
-    connection->segments_out++;
+    pl_tcp_tally(connection, segments_out, 1);
     if (fin)
         connection->flags |= PL_TCP_FIN_SENT;
     if (whole && connection->send_unsent == segment)
@@ -289,7 +291,8 @@ static void keep_time(struct plumb_tcp *connection) {
 /* Two full segments unacknowledged, a window that may open by two, or haste. */
 static bool acknowledgement_due(const struct plumb_tcp *connection) {
     uint32_t two = 2U * connection->mss;
-    uint32_t step = connection->receive_limit / 2 < two ? connection->receive_limit / 2 : two;
+    uint32_t half = pl_tcp_receive_limit(connection) / 2;
+    uint32_t step = half < two ? half : two;
     uint32_t open = connection->receive_edge - connection->receive_next;
 
     return connection->flags & PL_TCP_ACK_NOW ||

@@ -10,6 +10,8 @@
 
 #include "bytes/bytes.h"
 
+#ifdef CONFIG_PLUMB_TCP_POST
+
 static bool copy(struct plumb_tcp *connection, uint32_t sequence, const struct plumb_packet *packet,
                  unsigned header_length, uint32_t *sum) {
     uint32_t length = packet->total - header_length;
@@ -51,3 +53,5 @@ void plumb_tcp_post(struct plumb_tcp *connection, void *to, size_t length) {
 size_t plumb_tcp_posted(const struct plumb_tcp *connection) {
     return connection->posted_filled;
 }
+
+#endif

@@ -13,15 +13,15 @@
 /* ---- the window ---- */
 
 uint32_t pl_tcp_receive_room(const struct plumb_tcp *connection) {
-    return connection->receive_limit > connection->receive_queued
-               ? connection->receive_limit - connection->receive_queued
-               : 0;
+    uint32_t limit = pl_tcp_receive_limit(connection);
+
+    return limit > connection->receive_queued ? limit - connection->receive_queued : 0;
 }
 
 uint32_t pl_tcp_receive_window(struct plumb_tcp *connection) {
     uint32_t room = pl_tcp_receive_room(connection);
     uint32_t open = connection->receive_edge - connection->receive_next;
-    uint32_t step = connection->receive_limit / 2;
+    uint32_t step = pl_tcp_receive_limit(connection) / 2;
 
     if (step > connection->mss)
         step = connection->mss;
@@ -35,7 +35,7 @@ uint32_t pl_tcp_receive_window(struct plumb_tcp *connection) {
 static void pend_window_update(struct plumb_tcp *connection) {
     if (connection->state >= PLUMB_TCP_STATE_ESTABLISHED)
         pl_tcp_pend(connection);
-    pl_settle(connection->stack);
+    pl_settle(pl_tcp_stack(connection));
 }
 
 /* ---- in order ---- */
@@ -65,9 +65,9 @@ static bool merge_small(struct plumb_tcp *connection, const struct plumb_packet 
 static void append(struct plumb_tcp *connection, struct plumb_packet *packet) {
     connection->receive_next += packet->total;
     pl_tcp_tell(connection, PLUMB_TCP_READABLE);
-    if (connection->post && !connection->receive_first)
-        connection->post->fill(connection, packet);
-    connection->receive_queued += packet->total;
+    if (pl_tcp_posting(connection) && !connection->receive_first)
+        pl_tcp_posting(connection)->fill(connection, packet);
+    connection->receive_queued = (pl_tcp_size)(connection->receive_queued + packet->total);
     if (packet->total == 0 || merge_small(connection, packet)) {
         plumb_packet_put(packet);
         return;
@@ -185,7 +185,7 @@ static void take_in_order(struct plumb_tcp *connection, struct pl_segment *segme
     struct plumb_packet *packet = segment->packet;
 
     segment->packet = NULL;
-    connection->segments_in++;
+    pl_tcp_tally(connection, segments_in, 1);
     append(connection, packet);
     if (segment->flags & PL_TCP_FIN)
         take_fin(connection);
@@ -194,7 +194,7 @@ static void take_in_order(struct plumb_tcp *connection, struct pl_segment *segme
 }
 
 static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *segment) {
-    struct plumb *stack = connection->stack;
+    struct plumb *stack = pl_tcp_stack(connection);
     struct plumb_packet *packet = segment->packet;
 
     connection->flags |= PL_TCP_ACK_NOW;
@@ -204,7 +204,7 @@ static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *s
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_reordered_full);
     } else if (reorder(connection, packet)) {
         segment->packet = NULL;
-        connection->segments_in++;
+        pl_tcp_tally(connection, segments_in, 1);
         pl_count(stack, PLUMB_COUNTER_tcp_reordered);
     } else {
         pl_count(stack, PLUMB_COUNTER_tcp_duplicate);
@@ -231,7 +231,7 @@ static void make_room(struct plumb_tcp *connection, const struct plumb_packet *p
         struct plumb_packet **link = &connection->reordered;
         while ((*link)->next)
             link = &(*link)->next;
-        pl_drop(connection->stack, PLUMB_COUNTER_tcp_reordered_full, *link);
+        pl_drop(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_reordered_full, *link);
         *link = NULL;
         connection->reordered_count--;
     }
@@ -244,8 +244,8 @@ void pl_tcp_take_payload(struct plumb_tcp *connection, struct pl_segment *segmen
 
     pl_tcp_pend(connection);
     if (segment->delivered) {
-        connection->segments_in++;
-        connection->posted_filled += segment->length;
+        pl_tcp_tally(connection, segments_in, 1);
+        pl_tcp_count_posted(connection, segment->length);
         connection->receive_next += segment->length;
         pl_tcp_tell(connection, PLUMB_TCP_READABLE);
         if (segment->flags & PL_TCP_FIN)
@@ -276,7 +276,7 @@ void pl_tcp_drop_received(struct plumb_tcp *connection) {
     connection->receive_first = connection->receive_last = connection->reordered = NULL;
     connection->receive_queued = 0;
     connection->reordered_count = 0;
-    connection->post = NULL;
+    pl_tcp_unpost(connection);
 }
 
 /* ---- the user's side ---- */
@@ -310,7 +310,7 @@ void plumb_tcp_consume(struct plumb_tcp *connection, size_t length) {
 
     if (length > connection->receive_queued)
         length = connection->receive_queued;
-    connection->receive_queued -= (uint32_t)length;
+    connection->receive_queued = (pl_tcp_size)(connection->receive_queued - length);
     connection->receive_first = first = pl_queue_put_front(connection->receive_first, &length);
     if (!first)
         connection->receive_last = NULL;

@@ -13,8 +13,12 @@ static inline uint32_t pl_tcp_window_field(struct plumb_tcp *connection, uint32_
     uint32_t window = pl_tcp_receive_window(connection);
 
     /* Down: what is said is less than what is kept open, never more. */
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     if (!(flags & PL_TCP_SYN))
         window >>= connection->receive_scale;
+#else
+    (void)flags;
+#endif
     return window < UINT16_MAX ? window : UINT16_MAX;
 }
 
@@ -42,6 +46,7 @@ static inline void pl_tcp_write_headers(struct plumb_tcp *connection, pl_header_
     word[2].be = acknowledgement;
     word[3].be = control_window;
     word[4].be = 0;
+    const uint32_t address_sum = pl_tcp_address_sum(connection);
     if (!pl_tcp_is_offloaded(connection)) {
 #ifdef __OPTIMIZE_SIZE__
         sum += pl_sum(word, PL_TCP_HEADER);
@@ -49,11 +54,11 @@ static inline void pl_tcp_write_headers(struct plumb_tcp *connection, pl_header_
         pl_words words = pl_words_add(ports, sequence_word);
         sum += pl_words_fold(pl_words_add(pl_words_add(words, acknowledgement), control_window));
 #endif
-        sum += pl_sum_pseudo(connection->address_sum, PL_PROTOCOL_TCP, (uint16_t)length);
+        sum += pl_sum_pseudo(address_sum, PL_PROTOCOL_TCP, (uint16_t)length);
         word[4].be = pl_first_half((uint16_t)~pl_fold(sum));
     }
     pl_ipv4_write_header(word - PL_IPV4_HEADER / 4, PL_IPV4_HEADER + length, PL_PROTOCOL_TCP,
-                         connection->local, connection->remote, connection->address_sum);
+                         connection->local, connection->remote, address_sum);
     connection->receive_acked = connection->receive_next;
     connection->flags &= (uint16_t)~PL_TCP_ACK_NOW;
     pl_tcp_clear_deadline(connection, PL_TCP_ACKNOWLEDGE);
@@ -62,15 +67,22 @@ static inline void pl_tcp_write_headers(struct plumb_tcp *connection, pl_header_
 /* The neighbour that segments go to: that of the last segment while it is still the
  * same, or the one that ARP finds. */
 static inline struct pl_neighbour *pl_tcp_neighbour(struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_REMEMBER
     struct pl_neighbour *neighbour = connection->neighbour;
 
     if (!neighbour || neighbour->address.be != connection->next_hop.be ||
         neighbour->netif != connection->netif || neighbour->state == PL_NEIGHBOUR_FREE) {
         neighbour =
-            pl_neighbour_resolve(connection->stack, connection->netif, connection->next_hop);
+            pl_neighbour_resolve(pl_tcp_stack(connection), connection->netif, connection->next_hop);
         connection->neighbour = neighbour;
     }
     return neighbour;
+#else
+    struct pl_route route = {.next_hop = connection->remote};
+
+    pl_route_find(pl_tcp_stack(connection), connection->netif, connection->remote, &route);
+    return pl_neighbour_resolve(pl_tcp_stack(connection), connection->netif, route.next_hop);
+#endif
 }
 
 /* Begins to time the segment that ends at `end`, unless one is being timed. */
@@ -79,7 +91,7 @@ static inline void pl_tcp_begin_timing(struct plumb_tcp *connection, uint32_t en
         return;
     connection->flags |= PL_TCP_TIMING;
     connection->timed_sequence = end;
-    connection->timed_us = (uint32_t)connection->stack->now_us;
+    connection->timed_us = (uint32_t)pl_tcp_stack(connection)->now_us;
 }
 
 /* May the headers be written in front of the payload itself? Not while a device

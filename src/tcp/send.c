@@ -37,7 +37,7 @@ static inline void enqueue(struct plumb_tcp *connection, struct plumb_packet *fi
 
     last->next = NULL;
     connection->send_last = last;
-    connection->send_queued += length;
+    connection->send_queued = (pl_tcp_size)(connection->send_queued + length);
     if (!connection->send_unsent)
         connection->send_unsent = first;
     if (before) {
@@ -45,7 +45,7 @@ static inline void enqueue(struct plumb_tcp *connection, struct plumb_packet *fi
         return;
     }
     connection->send_first = first;
-    connection->progress_ms = connection->stack->now_ms; /* the wait begins */
+    connection->progress_ms = pl_tcp_stack(connection)->now_ms; /* the wait begins */
 }
 
 /* Bytes that the last segment still takes, if it was copied, has not gone out, and has
@@ -66,7 +66,7 @@ static void fill_last(struct plumb_tcp *connection, const uint8_t *bytes, uint32
 
     last->sum = pl_sum_append(last->sum, last->length, sum);
     last->length = last->total = (uint16_t)(last->length + length);
-    connection->send_queued += length;
+    connection->send_queued = (pl_tcp_size)(connection->send_queued + length);
 }
 
 /* Where headers come from the same pool, payload leaves some for them. */
@@ -78,7 +78,7 @@ static bool is_short(const struct plumb_options *options) {
 
 /* Copies into a new segment; false when there is none. */
 static bool add_copy(struct plumb_tcp *connection, const uint8_t *bytes, uint32_t length) {
-    const struct plumb_options *options = &connection->stack->options;
+    const struct plumb_options *options = &pl_tcp_stack(connection)->options;
     struct plumb_packet *segment =
         is_short(options) ? NULL : pl_packet_take(options->segments, PL_HEADROOM);
 
@@ -95,16 +95,16 @@ static bool add_copy(struct plumb_tcp *connection, const uint8_t *bytes, uint32_
 }
 
 size_t plumb_tcp_writable(const struct plumb_tcp *connection) {
-    return connection->send_limit > connection->send_queued
-               ? connection->send_limit - connection->send_queued
-               : 0;
+    uint32_t limit = pl_tcp_send_limit(connection);
+
+    return limit > connection->send_queued ? limit - connection->send_queued : 0;
 }
 
 int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t length) {
     const uint8_t *from = bytes;
     size_t room = plumb_tcp_writable(connection);
     uint32_t left = (uint32_t)(length < room ? length : room);
-    uint32_t most = connection->stack->options.segments->capacity - PL_HEADROOM;
+    uint32_t most = pl_tcp_stack(connection)->options.segments->capacity - PL_HEADROOM;
     uint32_t size = segment_size(connection);
 
     if (!may_queue(connection))
@@ -127,7 +127,7 @@ int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t lengt
     if (done < length)
         connection->flags |= PL_TCP_WANT_WRITABLE;
     pl_tcp_pend(connection);
-    pl_settle(connection->stack);
+    pl_settle(pl_tcp_stack(connection));
     return (int)done;
 }
 
@@ -146,7 +146,7 @@ static inline uint8_t flags_of(const struct plumb_reference *reference) {
  * these are filled in before they are taken, which takes one walk along them. */
 static void add_references(struct plumb_tcp *connection, struct plumb_reference *reference,
                            uint32_t size) {
-    struct plumb_pool *pool = connection->stack->options.references;
+    struct plumb_pool *pool = pl_tcp_stack(connection)->options.references;
     struct plumb_packet *last, *segment = pool->free;
     uint8_t *data = (uint8_t *)(uintptr_t)reference->memory;
     uint32_t sequence = connection->send_unacked + connection->send_queued;
@@ -176,14 +176,14 @@ static void add_references(struct plumb_tcp *connection, struct plumb_reference 
 }
 
 int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_reference *reference) {
-    struct plumb *stack = connection->stack;
+    struct plumb *stack = pl_tcp_stack(connection);
     struct plumb_pool *pool = stack->options.references;
     uint32_t size = segment_size(connection);
     size_t length = reference->length;
 
     if (!may_queue(connection))
         return PLUMB_ERROR_CLOSED;
-    if (!pool || !length || length > connection->send_limit || length > pool->count * size)
+    if (!pool || !length || length > pl_tcp_send_limit(connection) || length > pool->count * size)
         return PLUMB_ERROR_INVALID;
     if (length > plumb_tcp_writable(connection) || length > pool->free_count * size) {
         connection->flags |= PL_TCP_WANT_WRITABLE;

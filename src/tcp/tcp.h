@@ -2,7 +2,8 @@
 /*
  * TCP (RFC 9293): theory of operation.
  *
- * A connection lives in one slot of a fixed table, in one bucket of a hash.
+ * A connection lives in one slot of a fixed table, in one bucket of a hash where
+ * connections are linked (PLUMB_TCP_LINKED); else the table is looked through.
  * Input checks a segment and changes the connection; what follows from that
  * (events for the user, acknowledgements, sends) waits until the batch of frames
  * is drained: the connection is put on the pending list, and settling calls the
@@ -30,7 +31,8 @@
  * more when its pool runs low, so that acknowledgements and other connections
  * always find buffers.
  *
- * Time. A connection has one timer on the wheel and some deadlines. Moving a
+ * Time. A connection, or where they are not linked the table, has one timer on the
+ * wheel; a connection has some deadlines. Moving a
  * deadline away leaves the timer alone; when it fires too early it is set anew.
  * So the retransmission time-out costs one store per acknowledgement.
  *
@@ -90,9 +92,9 @@ struct pl_segment {
 };
 
 enum pl_tcp_connection_flag {
-    PL_TCP_PENDING = 1,         /* on the pending list */
+    PL_TCP_PENDING = 1,         /* to be settled */
     PL_TCP_USER = 2,            /* a user holds the pointer */
-    PL_TCP_ACCEPT = 4,          /* to be offered to the listener's user */
+    PL_TCP_ACCEPT = 4,          /* to be offered to the listener's user, when settling */
     PL_TCP_ACK_NOW = 8,         /* acknowledge when settling */
     PL_TCP_FIN_QUEUED = 16,     /* the user has shut down: a FIN follows the queue */
     PL_TCP_FIN_SENT = 32,       /* and has been sent, at send_next - 1 */
@@ -104,6 +106,7 @@ enum pl_tcp_connection_flag {
     PL_TCP_FIN_RECEIVED = 2048, /* receive_next has passed the peer's FIN */
     PL_TCP_SCALING = 4096,      /* window scale was agreed on */
     PL_TCP_SYN_REPEATED = 8192, /* the SYN had to be sent again */
+    PL_TCP_LISTENED = 16384,    /* the listener's, whose user has not been offered it */
 };
 
 enum pl_tcp_deadline {
@@ -114,87 +117,118 @@ enum pl_tcp_deadline {
     PL_TCP_DEADLINES,
 };
 
+/* What a window or a buffer may hold, bytes. */
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+typedef uint32_t pl_tcp_size;
+#else
+typedef uint16_t pl_tcp_size;
+_Static_assert(CONFIG_PLUMB_TCP_SEND_BUFFER <= UINT16_MAX &&
+                   CONFIG_PLUMB_TCP_RECEIVE_BUFFER <= UINT16_MAX,
+               "larger buffers need scaled windows");
+#endif
+
+/* What there is of it in each build is a matter of Kconfig's menu TCP. */
 struct plumb_tcp {
+    struct pl_tcp_state *tcp;
+    struct plumb_netif *netif;
+    plumb_tcp_handler *handler;
+    union {
+        void *context;                       /* the handler's */
+        struct plumb_tcp_listener *listener; /* with PL_TCP_LISTENED: nobody has it yet */
+    };
+#ifdef CONFIG_PLUMB_TCP_LINKED
     struct plumb_tcp *bucket_next;
     struct plumb_tcp *pending_next;
-    struct pl_tcp_state *tcp;
-    struct plumb *stack;
-    struct plumb_netif *netif;
-    struct pl_neighbour *neighbour; /* a guess, checked before each use */
-    struct plumb_tcp_listener *listener;
-    plumb_tcp_handler *handler;
-    void *context;
+#endif
 
-    plumb_ipv4 local, remote, next_hop;
+    plumb_ipv4 local, remote;
     uint32_t ports; /* as in a received header */
+#ifdef CONFIG_PLUMB_TCP_REMEMBER
+    plumb_ipv4 next_hop;
+    struct pl_neighbour *neighbour; /* a guess, checked before each use */
     uint32_t address_sum;
+#endif
+
+    pl_tcp_size congestion_window;
+    pl_tcp_size slow_start_threshold;
+    pl_tcp_size congestion_acked; /* bytes acknowledged towards the next increase */
+    uint16_t mss;
+    uint16_t rto_ms;
+    uint16_t challenge_second; /* the present one of challenges, of 1024 ms */
+    uint16_t reordered_count;
     uint16_t flags; /* enum pl_tcp_connection_flag */
     uint8_t state;  /* enum plumb_tcp_state */
     uint8_t events; /* enum plumb_tcp_event, to be told */
     int8_t error;
     uint8_t retries;    /* time-outs in a row, or unanswered probes */
     uint8_t duplicates; /* duplicate acknowledgements in a row */
-    uint8_t send_scale;
-    uint8_t receive_scale;
     uint8_t challenges; /* left in this second */
     uint8_t deadlines;  /* a bit per enum pl_tcp_deadline that is set */
-    uint16_t mss;
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+    uint8_t send_scale;
+    uint8_t receive_scale;
+#endif
 #ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
     uint32_t deferred_count; /* acknowledgements noted in this batch */
     uint32_t deferred;       /* the last of them */
 #endif
 
-    uint32_t initial_sequence;
-    uint32_t send_unacked;
+    uint32_t send_unacked; /* until it is acknowledged, the SYN's number */
     uint32_t send_next;
     uint32_t send_most;
-    uint32_t send_window;
-    uint32_t send_window_most;       /* the largest the peer has offered */
-    uint32_t window_sequence;        /* SND.WL1 */
-    uint32_t window_acknowledgement; /* SND.WL2 */
+    pl_tcp_size send_window;
+    pl_tcp_size send_window_most; /* the largest the peer has offered */
+    uint32_t window_sequence;     /* SND.WL1. SND.WL2 is never above send_unacked: what is old by
+                                     it is refused anyway */
 #ifdef CONFIG_PLUMB_TCP_EXPECT
     uint32_t window_word; /* offset, flags and window in a header that brings nothing new, as they
                              lie in memory; 0: not known */
 #endif
-    uint32_t send_queued; /* bytes in the send queue */
-    uint32_t send_limit;
     struct plumb_packet *send_first, *send_last, *send_unsent;
+    pl_tcp_size send_queued; /* bytes in the send queue */
+    pl_tcp_size receive_queued;
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
+    pl_tcp_size send_limit;
+    pl_tcp_size receive_limit;
+#endif
 
     uint32_t receive_next;
     uint32_t receive_edge;  /* the right edge of the window offered */
     uint32_t receive_acked; /* receive_next as last acknowledged */
-    uint32_t receive_queued;
-    uint32_t receive_limit;
     struct plumb_packet *receive_first, *receive_last;
     struct plumb_packet *reordered;
-    uint16_t reordered_count;
+#ifdef CONFIG_PLUMB_TCP_POST
     const struct pl_tcp_post *post; /* null: no memory is posted */
     uint8_t *posted;
     uint32_t posted_length;
     uint32_t posted_filled;
+#endif
 
-    uint32_t congestion_window;
-    uint32_t slow_start_threshold;
-    uint32_t recover;          /* send_most when recovery began */
-    uint32_t congestion_acked; /* bytes acknowledged towards the next increase */
+    uint32_t recover; /* send_most when recovery began */
 
     uint32_t timed_sequence;
     uint32_t timed_us;
     uint32_t srtt_us; /* smoothed round trip; 0: none yet */
     uint32_t rttvar_us;
-    uint32_t rto_ms;
-    uint32_t challenge_ms; /* when the present second of challenges began */
-    uint32_t progress_ms;  /* when the peer last acknowledged anything, or sending began */
-    uint32_t heard_ms;     /* when anything valid last arrived */
+    uint32_t progress_ms; /* when the peer last acknowledged anything, or sending began */
+    uint32_t heard_ms;    /* when anything valid last arrived */
+    uint32_t deadline_ms[PL_TCP_DEADLINES];
+#ifdef CONFIG_PLUMB_TCP_LINKED
+    struct plumb_timer timer;
+#endif
+#ifdef CONFIG_PLUMB_TCP_USER_TIMEOUT
     uint32_t user_timeout_ms;
+#endif
+#ifdef CONFIG_PLUMB_TCP_KEEPALIVE
     uint32_t keepalive_ms;
     void (*keepalive)(struct plumb_tcp *connection); /* null unless it was asked for */
-    uint32_t deadline_ms[PL_TCP_DEADLINES];
-    struct plumb_timer timer;
-
+#endif
+#ifdef CONFIG_PLUMB_TCP_STATISTICS
     uint32_t segments_in, segments_out, acks_out, retransmitted;
+#endif
 };
-_Static_assert(sizeof(void *) > 4 || sizeof(struct plumb_tcp) <= 400, "connection grew");
+_Static_assert(sizeof(struct plumb_tcp) <= PLUMB_CONNECTION_BYTES_,
+               "plumb_create() needs what <plumb/stack.h> says");
 
 struct plumb_tcp_listener {
     struct pl_tcp_state *tcp;
@@ -206,10 +240,15 @@ struct plumb_tcp_listener {
 };
 
 struct pl_tcp_state {
-    struct plumb *stack; /* set at creation, as in every layer that asks for it */
-    struct plumb_tcp *pending, *pending_last;
+    struct plumb *stack;      /* set at creation, as in every layer that asks for it */
     struct plumb_tcp *recent; /* the connection of the last segment */
+#ifdef CONFIG_PLUMB_TCP_LINKED
+    struct plumb_tcp *pending, *pending_last;
     struct plumb_tcp *buckets[CONFIG_PLUMB_TCP_HASH_BUCKETS];
+#else
+    bool pending; /* some connection may be */
+    struct plumb_timer timer;
+#endif
     struct plumb_tcp_listener listeners[CONFIG_PLUMB_TCP_LISTENERS];
     struct plumb_tcp connections[CONFIG_PLUMB_TCP_CONNECTIONS];
 };
@@ -234,9 +273,91 @@ static inline uint16_t pl_tcp_remote_port(const struct plumb_tcp *connection) {
     return (uint16_t)(plumb_get32(ports) >> 16);
 }
 
+static inline struct plumb *pl_tcp_stack(const struct plumb_tcp *connection) {
+    return connection->tcp->stack;
+}
+
+/* The time in units of 1024 ms, for the limit of challenges. */
+static inline uint16_t pl_tcp_second(const struct plumb *stack) {
+    return (uint16_t)(stack->now_ms >> 10);
+}
+
 /* Bytes sent and not acknowledged, SYN and FIN included. */
 static inline uint32_t pl_tcp_in_flight(const struct plumb_tcp *connection) {
     return connection->send_next - connection->send_unacked;
+}
+
+/* How many bytes the send buffer takes, and the receive buffer. */
+static inline uint32_t pl_tcp_send_limit(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
+    return connection->send_limit;
+#else
+    (void)connection;
+    return CONFIG_PLUMB_TCP_SEND_BUFFER;
+#endif
+}
+
+static inline uint32_t pl_tcp_receive_limit(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
+    return connection->receive_limit;
+#else
+    (void)connection;
+    return CONFIG_PLUMB_TCP_RECEIVE_BUFFER;
+#endif
+}
+
+/* A received header's window, bytes. */
+static inline uint32_t pl_tcp_scaled(const struct plumb_tcp *connection, uint32_t window) {
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+    return window << connection->send_scale;
+#else
+    (void)connection;
+    return window;
+#endif
+}
+
+static inline uint32_t pl_tcp_address_sum(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_REMEMBER
+    return connection->address_sum;
+#else
+    return pl_sum_addresses(connection->local.be, connection->remote.be);
+#endif
+}
+
+/* Counts by `count` in one of a connection's own counters. */
+#ifdef CONFIG_PLUMB_TCP_STATISTICS
+#define pl_tcp_tally(connection, counter, count) ((connection)->counter += (count))
+#else
+#define pl_tcp_tally(connection, counter, count) ((void)(connection))
+#endif
+
+/* Where the user wants what comes next, or null. */
+static inline const struct pl_tcp_post *pl_tcp_posting(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_POST
+    return connection->post;
+#else
+    (void)connection;
+    return NULL;
+#endif
+}
+
+/* Nothing is wanted there any more. */
+static inline void pl_tcp_unpost(struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_POST
+    connection->post = NULL;
+#else
+    (void)connection;
+#endif
+}
+
+/* So much more has been delivered there. */
+static inline void pl_tcp_count_posted(struct plumb_tcp *connection, uint32_t length) {
+#ifdef CONFIG_PLUMB_TCP_POST
+    connection->posted_filled += length;
+#else
+    (void)connection;
+    (void)length;
+#endif
 }
 
 /* Does the device fill in the checksums? */
@@ -244,10 +365,25 @@ static inline bool pl_tcp_is_offloaded(const struct plumb_tcp *connection) {
     return connection->netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
 }
 
-/* ---- connection.c: the table, the pending list, the ends ---- */
+/* ---- table.c: which connection, and which are pending ---- */
 
 struct plumb_tcp *pl_tcp_find(struct pl_tcp_state *tcp, plumb_ipv4 local, plumb_ipv4 remote,
                               uint32_t ports);
+
+/* A connection is to be found from now on, or no more. */
+void pl_tcp_enter_table(struct plumb_tcp *connection);
+void pl_tcp_leave_table(struct plumb_tcp *connection);
+
+/* Has the connection settled after this batch. */
+void pl_tcp_pend(struct plumb_tcp *connection);
+
+/* The next one that is pending, behind `before` (null: the first), or null. */
+struct plumb_tcp *pl_tcp_next_pending(struct pl_tcp_state *tcp, const struct plumb_tcp *before);
+
+/* The first of the pending has been settled. */
+void pl_tcp_unpend(struct plumb_tcp *connection);
+
+/* ---- connection.c: how they begin and end, and settling ---- */
 
 /* Takes a slot (an old TIME_WAIT gives way) and puts it into its bucket, in
  * state CLOSED for the caller to set; null when there is none. */
@@ -257,9 +393,6 @@ struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_rout
 /* Ends a connection: queues are put, deadlines cleared, the slot becomes free
  * unless a user is still to be told `error` by a CLOSED event. */
 void pl_tcp_end(struct plumb_tcp *connection, int error);
-
-/* Has the connection settled after this batch. */
-void pl_tcp_pend(struct plumb_tcp *connection);
 
 /* Has the user told of events when settling. */
 void pl_tcp_tell(struct plumb_tcp *connection, unsigned events);
@@ -367,7 +500,6 @@ static inline bool pl_tcp_defer(struct plumb_tcp *connection, uint32_t sequence,
         connection->flags & special || connection->duplicates)
         return false;
     connection->window_sequence = sequence;
-    connection->window_acknowledgement = acknowledgement;
     connection->deferred = acknowledgement;
     connection->deferred_count = count + 1;
     if (!(connection->flags & PL_TCP_PENDING))
@@ -456,6 +588,14 @@ void pl_tcp_keepalive(struct plumb_tcp *connection);
 
 /* ---- timers.c ---- */
 
+static inline struct plumb_timer *pl_tcp_timer(struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_LINKED
+    return &connection->timer;
+#else
+    return &connection->tcp->timer;
+#endif
+}
+
 /* Has the connection's timer fire after so long, or earlier. */
 void pl_tcp_start_timer(struct plumb_tcp *connection, uint32_t delay_ms);
 
@@ -465,11 +605,12 @@ void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline whic
 /* The same inline, as mostly it is a few stores. */
 static inline void pl_tcp_move_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
                                         uint32_t delay_ms) {
-    uint32_t at = connection->stack->now_ms + delay_ms;
+    uint32_t at = pl_tcp_stack(connection)->now_ms + delay_ms;
+    const struct plumb_timer *timer = pl_tcp_timer(connection);
 
     connection->deadline_ms[which] = at;
     connection->deadlines = (uint8_t)(connection->deadlines | 1U << which);
-    if (!plumb_timer_running(&connection->timer) || pl_after(connection->timer.expires_ms, at))
+    if (!plumb_timer_running(timer) || pl_after(timer->expires_ms, at))
         pl_tcp_start_timer(connection, delay_ms);
 }
 

@@ -11,7 +11,7 @@
 static void fire(struct plumb *stack, struct plumb_timer *timer);
 
 void pl_tcp_start_timer(struct plumb_tcp *connection, uint32_t delay_ms) {
-    plumb_timer_start(connection->stack, &connection->timer, delay_ms, fire);
+    plumb_timer_start(pl_tcp_stack(connection), pl_tcp_timer(connection), delay_ms, fire);
 }
 
 void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
@@ -35,7 +35,7 @@ void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t sample_us) {
     uint32_t rto_ms = (connection->srtt_us + (variance_us > 1000 ? variance_us : 1000)) / 1000 + 1;
     if (rto_ms < CONFIG_PLUMB_TCP_MIN_RTO_MS)
         rto_ms = CONFIG_PLUMB_TCP_MIN_RTO_MS;
-    connection->rto_ms = rto_ms < LARGEST_RTO_MS ? rto_ms : LARGEST_RTO_MS;
+    connection->rto_ms = (uint16_t)(rto_ms < LARGEST_RTO_MS ? rto_ms : LARGEST_RTO_MS);
 }
 
 uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection) {
@@ -60,11 +60,13 @@ static bool probing(const struct plumb_tcp *connection) {
  * however long its window stays closed (RFC 9293 section 3.8.6.1), but nobody
  * waits for ever on behalf of a user who has gone. */
 static bool given_up(const struct plumb_tcp *connection) {
-    uint32_t now_ms = connection->stack->now_ms;
+    uint32_t now_ms = pl_tcp_stack(connection)->now_ms;
     uint32_t stuck_ms = now_ms - connection->progress_ms;
 
+#ifdef CONFIG_PLUMB_TCP_USER_TIMEOUT
     if (connection->user_timeout_ms && stuck_ms >= connection->user_timeout_ms)
         return true;
+#endif
     if (connection->state < PLUMB_TCP_STATE_ESTABLISHED)
         return connection->retries >= CONFIG_PLUMB_TCP_SYN_RETRIES;
     if (!(connection->flags & (PL_TCP_USER | PL_TCP_ACCEPT)) && stuck_ms >= ORPHAN_MS)
@@ -76,13 +78,13 @@ static bool given_up(const struct plumb_tcp *connection) {
 
 static void repeat_syn(struct plumb_tcp *connection) {
     connection->flags |= PL_TCP_SYN_REPEATED;
-    pl_count(connection->stack, PLUMB_COUNTER_tcp_timeout);
+    pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_timeout);
     pl_tcp_send_syn(connection);
 }
 
 /* The oldest byte out was not acknowledged in time, or none could be sent. */
 static void repeat_oldest(struct plumb_tcp *connection) {
-    struct plumb *stack = connection->stack;
+    struct plumb *stack = pl_tcp_stack(connection);
 
     if (probing(connection)) {
         connection->flags |= PL_TCP_PROBING;
@@ -119,8 +121,10 @@ static void idle(struct plumb_tcp *connection) {
     if (connection->state == PLUMB_TCP_STATE_TIME_WAIT ||
         (orphan && connection->state == PLUMB_TCP_STATE_FIN_WAIT_2))
         pl_tcp_end(connection, PLUMB_OK);
+#ifdef CONFIG_PLUMB_TCP_KEEPALIVE
     else if (connection->keepalive)
         connection->keepalive(connection);
+#endif
 }
 
 static void run(struct plumb_tcp *connection, enum pl_tcp_deadline which) {
@@ -141,17 +145,31 @@ static void run(struct plumb_tcp *connection, enum pl_tcp_deadline which) {
     }
 }
 
-static void fire(struct plumb *stack, struct plumb_timer *timer) {
-    struct plumb_tcp *connection = (void *)((uint8_t *)timer - offsetof(struct plumb_tcp, timer));
+/* Runs what is due of a connection, and has the timer fire for the rest. */
+static void look(struct plumb_tcp *connection) {
+    uint32_t now_ms = pl_tcp_stack(connection)->now_ms;
 
     for (unsigned which = 0; which < PL_TCP_DEADLINES; which++) {
         if (!pl_tcp_has_deadline(connection, which) ||
-            pl_after(connection->deadline_ms[which], stack->now_ms))
+            pl_after(connection->deadline_ms[which], now_ms))
             continue;
         pl_tcp_clear_deadline(connection, which);
         run(connection, which);
     }
     for (unsigned which = 0; which < PL_TCP_DEADLINES; which++)
         if (pl_tcp_has_deadline(connection, which))
-            pl_tcp_set_deadline(connection, which, connection->deadline_ms[which] - stack->now_ms);
+            pl_tcp_set_deadline(connection, which, connection->deadline_ms[which] - now_ms);
+}
+
+static void fire(struct plumb *stack, struct plumb_timer *timer) {
+    (void)stack;
+#ifdef CONFIG_PLUMB_TCP_LINKED
+    look((void *)((uint8_t *)timer - offsetof(struct plumb_tcp, timer)));
+#else
+    struct pl_tcp_state *tcp = (void *)((uint8_t *)timer - offsetof(struct pl_tcp_state, timer));
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++)
+        if (tcp->connections[i].deadlines)
+            look(&tcp->connections[i]);
+#endif
 }

@@ -146,6 +146,13 @@ int harness_main(int argc, char **argv, const struct CMUnitTest *tests, size_t c
             fail_msg("%s:%d: expected %s", __FILE__, __LINE__, #condition);                        \
     } while (0)
 
+/* Leaves a test that is about an option which this build is without. */
+#define needs(option)                                                                              \
+    do {                                                                                           \
+        if (!PLUMB_IS_SET_(option))                                                                \
+            skip();                                                                                \
+    } while (0)
+
 /* Two integers of any type, compared as the widest. */
 #define expect_equal(a, b)                                                                         \
     do {                                                                                           \

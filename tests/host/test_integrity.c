@@ -105,6 +105,7 @@ static void check(struct end *end, const uint8_t *bytes, size_t length) {
         end->wrong |= bytes[i] != pattern_at(end->seed_in, end->received++);
 }
 
+#ifdef CONFIG_PLUMB_TCP_POST
 /* Checks what a loan holds once it is worth it, and lends again. */
 static void pull_posted(struct end *end) {
     do {
@@ -116,14 +117,17 @@ static void pull_posted(struct end *end) {
         end->loaned = true;
     } while (plumb_tcp_posted(end->connection));
 }
+#endif
 
 static void pull(struct end *end) {
     struct plumb_iovec vectors[4];
     unsigned count;
+#ifdef CONFIG_PLUMB_TCP_POST
     if (end->style == POST) {
         pull_posted(end);
         return;
     }
+#endif
     while ((count = plumb_tcp_peek(end->connection, vectors, 4))) {
         size_t length = 0;
         for (unsigned i = 0; i < count; i++) {
@@ -269,6 +273,7 @@ static void faults_by_reference(void **state) {
 
 static void faults_by_post(void **state) {
     (void)state;
+    needs(CONFIG_PLUMB_TCP_POST);
     promised_faults(128, POST, 0);
 }
 

@@ -326,6 +326,7 @@ static void no_mss_means_536(void **state) {
 /* The peer's window, scaled by at most 2^14; never in a SYN. */
 static void window_scale_is_clamped(void **state) {
     (void)state;
+    needs(CONFIG_PLUMB_TCP_WINDOW_SCALE);
     static const struct {
         uint8_t option[3];
         unsigned shift;
@@ -906,6 +907,7 @@ static void set_keepalive_at_the_end(struct plumb_tcp *connection, unsigned even
 /* The slot is another connection's at once; no clock of the last one runs in it. */
 static void keepalive_set_when_told_of_the_end(void **state) {
     (void)state;
+    needs(CONFIG_PLUMB_TCP_KEEPALIVE);
     struct world *world = world_single(0);
     world_introduce(world);
     ends = 0;
@@ -930,6 +932,7 @@ static void keepalive_set_when_told_of_the_end(void **state) {
 
 static void keepalive_is_a_week_at_most(void **state) {
     (void)state;
+    needs(CONFIG_PLUMB_TCP_KEEPALIVE);
     enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
     struct user user = {0};
     struct peer peer;
