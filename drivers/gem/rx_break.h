@@ -22,13 +22,14 @@ static inline void pl_gem_copy_blocks(void *to, const void *from, size_t length)
         *out++ = *in++;
 }
 
-/* Not even looked at is what does not fit; without a packet for it the frame stays where it is. */
+/* Not even looked at is what does not fit; without a packet for it the frame stays where it is.
+ * The start is asked for first, and alone: ten of the twelve descriptors of a full frame in
+ * buffers of 128 bytes are neither, and those that collect parts ask for the same. */
 static inline enum pl_gem_copied pl_gem_rx_copy(struct plumb_gem *gem, uint32_t address,
                                                 uint32_t control, struct plumb_packet **frame) {
     unsigned length = control & RX_LENGTH, pad = gem->rx_pad;
 
-    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) || length - 1 >= gem->rx_break ||
-        gem->rx_head)
+    if (!(control & RX_START) || length - 1 >= gem->rx_break || !(control & RX_END) || gem->rx_head)
         return PL_GEM_NOT_COPIED;
     struct plumb_packet *packet = plumb_packet_take(gem->config.rx_copies, (uint16_t)pad);
     if (!packet)

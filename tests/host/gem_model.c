@@ -12,6 +12,8 @@
 #include "mutant_dma.h"
 
 #define ARENA_BUS 0x40000000U
+/* Where a descriptor says nothing of a length: one that would do for a small frame. */
+#define NO_LENGTH 60U
 
 _Alignas(4096) uint8_t model_arena[MODEL_ARENA];
 struct gem_model model;
@@ -218,8 +220,8 @@ bool model_receive(const uint8_t *frame, unsigned length) {
         write_buffer(descriptor, skip, frame + done, part);
         uint32_t control = done == 0 ? RX_START : 0;
         done += part;
-        if (done == length)
-            control |= RX_END | length;
+        /* Only with the end is it a length. */
+        control |= done == length ? RX_END | length : NO_LENGTH;
         finish_descriptor(descriptor, control);
     }
     ++*reg(RX_FRAMES);

@@ -3,7 +3,7 @@
  * Received frames that the driver hands up as copies, over the model of the device and its
  * caches that lie. Built once for each way (see CMakeLists.txt): as
  *   test_gem_copy           none is copied
- *   test_gem_copy_break     small frames are
+ *   test_gem_copy_break     small frames are; _parts as where no buffer holds a whole frame
  *   test_gem_copy_linear    all are, in one piece
  *   test_gem_copy_unpadded  all are, and the device writes them on words
  */
