@@ -42,6 +42,7 @@ PLUMB: Rules = {
         "src/inet/*:pl_ipv4_send*",
         "src/inet/udp.c:plumb_udp_send*",
         "src/inet/udp.c:plumb_udp_take",
+        "src/inet/udp.c:plumb_udp_reply",
         "src/tcp/output.c:*",
         "src/tcp/send.c:plumb_tcp_send*",
         "apps/iperf/tcp_client.c:*",

@@ -30,12 +30,23 @@ const struct pl_layer *const pl_layers[] = {
     [TCP] = &pl_tcp_layer,
 };
 const uint8_t pl_layer_count = LAYER_COUNT;
+
 _Static_assert(LAYER_COUNT <= PL_LAYERS_MOST, "raise PL_LAYERS_MOST");
+
+void pl_settle_layers(struct plumb *stack) {
+    pl_tcp_settle(stack, stack->states[TCP]);
+}
 
 #ifdef CONFIG_PLUMB_TCP_EXPECT
 pl_interface_taker *const pl_interface_input = pl_tcp_first_look;
 #else
-pl_interface_taker *const pl_interface_input = pl_ethernet_input;
+pl_interface_taker *const pl_interface_input = pl_interface_rest;
+#endif
+
+#ifdef CONFIG_PLUMB_UDP_EXPECT
+void pl_interface_rest(struct plumb_netif *netif, struct plumb_packet *packet) {
+    pl_udp_first_look(netif, packet);
+}
 #endif
 
 const struct pl_ethertype pl_ethertypes[] = {

@@ -23,8 +23,11 @@ struct generator {
 static struct generator generators[CONFIG_PLUMB_TCP_CONNECTIONS];
 static uint8_t pattern[PERIOD * 16];
 static struct plumb_udp *echo_socket;
-static unsigned run_datagrams;
-static uint64_t run_bytes, run_begun_us;
+static struct {
+    unsigned datagrams;
+    uint32_t bytes; /* at most RUN times 65507 */
+    uint64_t begun_us;
+} run;
 
 static bool peer_is_done(struct plumb_tcp *connection) {
     struct plumb_tcp_info info;
@@ -97,22 +100,27 @@ static void accept_other(struct plumb_tcp_listener *listener, struct plumb_tcp *
     plumb_tcp_set_handler(connection, *is_echo ? echo : discard, NULL);
 }
 
-static void measure_datagram(unsigned length) {
-    if (run_datagrams == RUN) {
+/* Begins a transfer, or ends one; whether the datagram counts. */
+static __attribute__((noinline)) bool turn_run(void) {
+    if (run.datagrams == RUN) {
         board_measure_stop();
-        board_print("transfer: case=udp_echo bytes=%llu packets=%u time_us=%llu\n",
-                    (unsigned long long)run_bytes, run_datagrams,
-                    (unsigned long long)(board_now_us() - run_begun_us));
-        run_datagrams = 0;
+        board_print("transfer: case=udp_echo bytes=%u packets=%u time_us=%llu\n",
+                    (unsigned)run.bytes, run.datagrams,
+                    (unsigned long long)(board_now_us() - run.begun_us));
+        run.datagrams = 0;
+        return false;
+    }
+    run.bytes = 0;
+    run.begun_us = board_now_us();
+    board_measure_start();
+    return true;
+}
+
+static inline void measure_datagram(unsigned length) {
+    if (run.datagrams - 1 >= RUN - 1 && !turn_run())
         return;
-    }
-    if (!run_datagrams) {
-        run_bytes = 0;
-        run_begun_us = board_now_us();
-        board_measure_start();
-    }
-    run_datagrams++;
-    run_bytes += length;
+    run.datagrams++;
+    run.bytes += length;
 }
 
 static void echo_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
@@ -122,11 +130,7 @@ static void echo_datagram(struct plumb_udp *socket, struct plumb_packet *payload
     if (source->from.port < 1024)
         return;
     measure_datagram(payload->total);
-    struct plumb_packet *answer = plumb_udp_take(socket, payload->total);
-    if (!answer)
-        return;
-    plumb_packet_copy_out(payload, 0, answer->data, payload->total);
-    plumb_udp_send_packet(socket, source->from, answer);
+    plumb_udp_reply(socket, payload, source);
 }
 
 static void check(int error) {

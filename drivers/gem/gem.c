@@ -143,12 +143,13 @@ static const struct plumb_netif_driver driver = {
 
 /* Receive checksums are verified by every GEM; sums to send need the device to
  * hold a whole frame. */
-static uint8_t checksum_capabilities(const struct plumb_gem *gem) {
+static uint8_t capabilities_of(const struct plumb_gem *gem) {
     if (!gem->config.checksum_offload)
-        return 0;
+        return PLUMB_CAPABILITY_TX_WRITES_BACK;
     if (pl_gem_read(gem, DESIGN_CFG2) & CFG2_TX_PACKET_BUFFER)
-        return PLUMB_CAPABILITY_RX_CHECKSUM | PLUMB_CAPABILITY_TX_CHECKSUM;
-    return PLUMB_CAPABILITY_RX_CHECKSUM;
+        return PLUMB_CAPABILITY_TX_WRITES_BACK | PLUMB_CAPABILITY_RX_CHECKSUM |
+               PLUMB_CAPABILITY_TX_CHECKSUM;
+    return PLUMB_CAPABILITY_TX_WRITES_BACK | PLUMB_CAPABILITY_RX_CHECKSUM;
 }
 
 static void fill_netif(struct plumb_gem *gem) {
@@ -159,7 +160,7 @@ static void fill_netif(struct plumb_gem *gem) {
     netif->address = gem->config.address;
     netif->mtu = gem->config.mtu ? gem->config.mtu : DEFAULT_MTU;
     netif->landing = gem->config.landing;
-    netif->capabilities = checksum_capabilities(gem);
+    netif->capabilities = capabilities_of(gem);
     gem->frame_limit = netif->mtu + ETHERNET_TAGGED_HEADER;
     gem->rx_pad = PL_GEM_RX_PADDED && netif->landing == PLUMB_LANDING_OFFSET ? RX_PAD : 0;
 }

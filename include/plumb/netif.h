@@ -34,6 +34,8 @@ enum plumb_capability {
     PLUMB_CAPABILITY_RX_CHECKSUM = 1, /* verifies; marks good packets PLUMB_PACKET_CHECKSUM_GOOD */
     PLUMB_CAPABILITY_TX_CHECKSUM = 2, /* fills in the IPv4, TCP and UDP checksums of every
                                          packet marked PLUMB_PACKET_CHECKSUM_OFFLOAD */
+    PLUMB_CAPABILITY_TX_WRITES_BACK = 4, /* transmit() maps all bytes of a frame that it takes
+                                            for its device to read, in place */
 };
 
 /* No deadline: the driver, or the stack, has nothing that time alone brings about. */
@@ -95,6 +97,7 @@ struct plumb_netif {
     plumb_ipv4 netmask;
     plumb_ipv4 gateway; /* PLUMB_IPV4_ANY: none */
     uint16_t vlan; /* 802.1Q VLAN received beside untagged and priority-tagged frames; 0: none */
+    void *expected_flow; /* the stack's: whose next datagram is looked for, or null */
 };
 
 /* Adds an interface to a stack and starts it. Returns PLUMB_OK,

@@ -60,6 +60,15 @@ struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length);
 int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
                           struct plumb_packet *packet);
 
+/* For a handler: sends the payload that it was given back to where it came from, in its own
+ * buffer where that can be (nobody else holds it, and a quarter of its pool is free), as a
+ * copy otherwise. The handler may have shortened or changed it before; one that changed bytes
+ * by itself has set `payload->dirty`, as whoever writes to a buffer does. Afterwards, also on
+ * error, the handler looks at it no more; holds stay with whoever had them. Returns as above,
+ * or PLUMB_ERROR_TOO_LONG when it has to be copied and is longer than a buffer holds. */
+int plumb_udp_reply(struct plumb_udp *socket, struct plumb_packet *payload,
+                    const struct plumb_udp_source *source);
+
 /* Copies `length` bytes (up to 65507; in a build without fragments, what a buffer holds)
  * into a datagram and sends it. Returns as above, or PLUMB_ERROR_TOO_LONG. */
 int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const void *payload,

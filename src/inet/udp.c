@@ -10,35 +10,14 @@
 #include "inet/udp.h"
 #include "packet/packet.h"
 
-struct udp_header {
-    plumb_be16 source;
-    plumb_be16 destination;
-    plumb_be16 length;
-    plumb_be16 checksum;
-};
-
-#define UDP_HEADER 8
-
-/* Where space counts nothing is gained: see pl_neighbour_has_front(). */
-#if defined(CONFIG_PLUMB_UDP_REMEMBER) && !defined(__OPTIMIZE_SIZE__)
-#define REMEMBERS_WAY
+#if defined(PL_UDP_REMEMBERS_WAY) || defined(CONFIG_PLUMB_UDP_EXPECT)
+#define READDRESSED
 #endif
-_Static_assert(sizeof(struct udp_header) == UDP_HEADER, "UDP header");
-
-struct plumb_udp {
-    struct plumb *stack;
-    plumb_udp_handler *handler; /* null: the slot is free */
-    void *context;
-    struct plumb_netif *only; /* null: any interface */
-    struct plumb_endpoint local;
-#ifdef REMEMBERS_WAY
-    plumb_ipv4 remote, next_hop;    /* where the last datagram went, and by whom */
-    struct pl_neighbour *neighbour; /* a guess, checked before each use; null: none */
-    struct plumb_netif *netif;
-#endif
-};
 
 struct udp_state {
+#ifdef CONFIG_PLUMB_UDP_EXPECT
+    struct pl_udp_flow flow;
+#endif
     struct plumb_udp sockets[CONFIG_PLUMB_UDP_SOCKETS];
 };
 
@@ -60,7 +39,7 @@ static struct plumb_udp *find(struct udp_state *state, const struct plumb_netif 
     return any;
 }
 
-static bool checksum_passes(const struct pl_ipv4_header *ip, const struct udp_header *header,
+static bool checksum_passes(const struct pl_ipv4_header *ip, const struct pl_udp_header *header,
                             const struct plumb_packet *packet) {
     if (header->checksum.be == 0 || packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
         return true;
@@ -71,7 +50,7 @@ static bool checksum_passes(const struct pl_ipv4_header *ip, const struct udp_he
 
 /* The first thing wrong with a datagram, or -1; trims what is behind it. */
 static int datagram_fault(const struct pl_ipv4_header *ip, struct plumb_packet *packet) {
-    const struct udp_header *header = (const void *)packet->data;
+    const struct pl_udp_header *header = (const void *)packet->data;
 
     if (packet->length < sizeof *header)
         return PLUMB_COUNTER_udp_short;
@@ -83,9 +62,45 @@ static int datagram_fault(const struct pl_ipv4_header *ip, struct plumb_packet *
     return checksum_passes(ip, header, packet) ? -1 : PLUMB_COUNTER_udp_checksum;
 }
 
+#ifdef CONFIG_PLUMB_UDP_EXPECT
+
+/* A datagram was found to be for this socket: the next one that is like it may be taken at
+ * the first look. */
+static inline void expect_more(struct udp_state *state, struct plumb_udp *socket,
+                               const struct plumb_udp_source *source,
+                               const struct plumb_packet *packet) {
+    struct plumb_netif *netif = source->netif;
+    struct pl_udp_flow *flow = &state->flow;
+
+    if (netif->observer || source->to.be != netif->ipv4.be ||
+        packet->flags & PLUMB_PACKET_BROADCAST)
+        return;
+    pl_udp_unexpect(socket->stack); /* there is one flow, whatever the interface */
+    *flow = (struct pl_udp_flow){
+        .socket = socket,
+        .source = *source,
+        .address_sum = pl_sum_addresses(source->from.address.be, source->to.be),
+        .ports = ((const pl_header_word *)(const void *)packet->data)->be,
+    };
+    netif->expected_flow = flow;
+}
+
+#else
+
+static inline void expect_more(struct udp_state *state, struct plumb_udp *socket,
+                               const struct plumb_udp_source *source,
+                               const struct plumb_packet *packet) {
+    (void)state;
+    (void)socket;
+    (void)source;
+    (void)packet;
+}
+
+#endif
+
 void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
                   const struct pl_ipv4_header *ip, struct plumb_packet *packet) {
-    const struct udp_header *header = (const void *)packet->data;
+    const struct pl_udp_header *header = (const void *)packet->data;
     int fault = datagram_fault(ip, packet);
 
     if (fault >= 0) {
@@ -103,6 +118,7 @@ void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
         pl_drop(stack, PLUMB_COUNTER_udp_port, packet);
         return;
     }
+    expect_more(state, socket, &source, packet);
     pl_packet_pull(packet, sizeof *header);
     socket->handler(socket, packet, &source, socket->context);
     plumb_packet_put(packet);
@@ -110,7 +126,7 @@ void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
 
 bool pl_udp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
                   const void *payload, int error) {
-    const struct udp_header *header = payload;
+    const struct pl_udp_header *header = payload;
 
     /* Nothing to tell a socket whose every send stands alone. */
     (void)stack;
@@ -144,6 +160,7 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
         socket++;
     if (socket == state->sockets + CONFIG_PLUMB_UDP_SOCKETS || local.port == 0)
         return PLUMB_ERROR_NO_CONNECTION;
+    pl_udp_unexpect(stack); /* it may be more to the point than another */
     *socket =
         (struct plumb_udp){.stack = stack, .handler = handler, .context = context, .local = local};
     *out = socket;
@@ -152,6 +169,7 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
 
 void plumb_udp_close(struct plumb_udp *socket) {
     socket->handler = NULL;
+    pl_udp_unexpect(socket->stack);
 }
 
 uint16_t plumb_udp_port(const struct plumb_udp *socket) {
@@ -176,7 +194,7 @@ struct plumb_packet *plumb_udp_take(struct plumb_udp *socket, size_t length) {
 static inline void write_header(const struct plumb_udp *socket, pl_header_word *word,
                                 plumb_ipv4 source, struct plumb_endpoint to, uint32_t behind,
                                 uint32_t sum, bool offload) {
-    const uint32_t total = UDP_HEADER + behind;
+    const uint32_t total = PL_UDP_HEADER + behind;
     const uint32_t ports = plumb_put32((uint32_t)socket->local.port << 16 | to.port).be;
     const uint32_t length = plumb_put32(total << 16).be;
     uint16_t checksum = 0;
@@ -204,7 +222,7 @@ static void push_header(const struct plumb_udp *socket, plumb_ipv4 source, struc
                         struct plumb_packet *packet, bool offload) {
     uint32_t sum = payload_sum(packet, offload), behind = packet->total;
 
-    write_header(socket, pl_packet_push(packet, UDP_HEADER), source, to, behind, sum, offload);
+    write_header(socket, pl_packet_push(packet, PL_UDP_HEADER), source, to, behind, sum, offload);
     if (offload)
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
 }
@@ -213,7 +231,7 @@ static plumb_ipv4 source_of(const struct plumb_udp *socket, const struct pl_rout
     return socket->local.address.be ? socket->local.address : route->netif->ipv4;
 }
 
-#ifdef REMEMBERS_WAY
+#ifdef PL_UDP_REMEMBERS_WAY
 
 /* The next datagram may go the same way. What ends that by a change of routes is told by
  * readdressed(). */
@@ -234,7 +252,7 @@ static inline bool knows_way(const struct plumb_udp *socket, plumb_ipv4 remote,
     return neighbour && socket->remote.be == remote.be &&
            neighbour->address.be == socket->next_hop.be && neighbour->netif == socket->netif &&
            pl_neighbour_has_front(neighbour) && ((uintptr_t)packet->data & 3) == 0 &&
-           packet->total + UDP_HEADER + PL_IPV4_HEADER <= socket->netif->mtu;
+           packet->total + PL_UDP_HEADER + PL_IPV4_HEADER <= socket->netif->mtu;
 }
 
 /* All three headers at once. */
@@ -243,30 +261,21 @@ static int send_same_way(struct plumb_udp *socket, struct plumb_endpoint to,
     struct plumb_netif *netif = socket->netif;
     bool offload = netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
     plumb_ipv4 source = socket->local.address.be ? socket->local.address : netif->ipv4;
-    pl_header_word *word = (void *)(packet->data - UDP_HEADER);
+    pl_header_word *word = (void *)(packet->data - PL_UDP_HEADER);
     uint32_t behind = packet->total;
 
     write_header(socket, word, source, to, behind, payload_sum(packet, offload), offload);
     if (offload)
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
     word -= PL_IPV4_HEADER / 4;
-    pl_ipv4_write_header(word, PL_IPV4_HEADER + UDP_HEADER + behind, PL_PROTOCOL_UDP, source,
+    pl_ipv4_write_header(word, PL_IPV4_HEADER + PL_UDP_HEADER + behind, PL_PROTOCOL_UDP, source,
                          to.address, pl_sum_addresses(source.be, to.address.be));
-    pl_packet_push(packet, UDP_HEADER + PL_IPV4_HEADER + PL_ETHERNET_HEADER);
+    pl_packet_push(packet, PL_UDP_HEADER + PL_IPV4_HEADER + PL_ETHERNET_HEADER);
     return pl_link_send_front(socket->neighbour, packet, word);
 }
 
 static void forget_way(struct plumb_udp *socket) {
     socket->neighbour = NULL;
-}
-
-static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
-    struct udp_state *own = state;
-
-    (void)stack;
-    (void)netif;
-    for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++)
-        forget_way(&own->sockets[i]);
 }
 
 #else
@@ -302,6 +311,7 @@ static inline void forget_way(const struct plumb_udp *socket) {
 
 void plumb_udp_restrict(struct plumb_udp *socket, struct plumb_netif *netif) {
     socket->only = netif;
+    pl_udp_unexpect(socket->stack);
     forget_way(socket);
 }
 
@@ -316,7 +326,7 @@ static int send_any_way(struct plumb_udp *socket, struct plumb_endpoint to,
     bool offload = route.netif->capabilities & PLUMB_CAPABILITY_TX_CHECKSUM;
 #ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
     /* A device sums only what it is given at once. */
-    offload &= pl_ipv4_fits(&route, packet->total + UDP_HEADER);
+    offload &= pl_ipv4_fits(&route, packet->total + PL_UDP_HEADER);
 #endif
     push_header(socket, source, to, packet, offload);
     int result = pl_ipv4_send(stack, &route, packet, PL_PROTOCOL_UDP, source, to.address);
@@ -325,6 +335,19 @@ static int send_any_way(struct plumb_udp *socket, struct plumb_endpoint to,
     return result;
 }
 
+#ifdef READDRESSED
+
+static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
+    struct udp_state *own = state;
+
+    (void)netif;
+    pl_udp_unexpect(stack);
+    for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++)
+        forget_way(&own->sockets[i]);
+}
+
+#endif
+
 int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
                           struct plumb_packet *packet) {
     int result = knows_way(socket, to.address, packet) ? send_same_way(socket, to, packet)
@@ -332,6 +355,100 @@ int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
 
     plumb_packet_put(packet);
     pl_settle(socket->stack);
+    return result;
+}
+
+/* May a received datagram's buffer be written to and sent from? Not while somebody else holds
+ * it, nor when few are left to receive with: a device that sends slowly would keep them. */
+static inline bool may_turn(const struct plumb_packet *payload) {
+    const struct plumb_pool *pool = payload->pool;
+
+    return payload->references == 1 && pool->free_count >= pool->count / 4 &&
+           payload->data - payload->owner.memory >=
+               PL_UDP_HEADER + PL_IPV4_HEADER + PL_ETHERNET_HEADER;
+}
+
+#if defined(PL_UDP_REMEMBERS_WAY) && defined(CONFIG_PLUMB_UDP_EXPECT)
+
+/* May it go back under its own checksum? Nothing of that changes when both ends change their
+ * places. The interface must leave nothing in a cache of what is written: all of it is sent. */
+static inline bool may_turn_as_it_came(const struct plumb_udp *socket,
+                                       const struct plumb_packet *payload,
+                                       const struct plumb_udp_source *source) {
+    return payload->flags == PLUMB_PACKET_SUMMED && !payload->dirty &&
+           payload->mark == payload->total && pl_udp_flow_of(source) &&
+           socket->netif == source->netif &&
+           source->netif->capabilities == PLUMB_CAPABILITY_TX_WRITES_BACK &&
+           knows_way(socket, source->from.address, payload) && may_turn(payload);
+}
+
+static inline int turn_round(struct plumb_udp *socket, struct plumb_packet *payload,
+                             const struct plumb_udp_source *source) {
+    const struct pl_udp_flow *flow = pl_udp_flow_of(source);
+    pl_header_word *word = (void *)(payload->data - PL_UDP_HEADER - PL_IPV4_HEADER);
+    const uint32_t total = payload->total + PL_UDP_HEADER + PL_IPV4_HEADER;
+
+    payload->data -= PL_UDP_HEADER + PL_IPV4_HEADER + PL_ETHERNET_HEADER;
+    payload->total = (uint16_t)(total + PL_ETHERNET_HEADER);
+    payload->flags = 0;
+    pl_ipv4_write_header(word, total, PL_PROTOCOL_UDP, source->to, source->from.address,
+                         flow->address_sum);
+    word[PL_IPV4_HEADER / 4].be = flow->ports >> 16 | flow->ports << 16;
+    payload->length = (uint16_t)(total + PL_ETHERNET_HEADER);
+    int result = pl_link_send_front(socket->neighbour, payload, word);
+    if (result != PLUMB_OK)
+        payload->dirty = true;
+    return result;
+}
+
+#else
+
+static inline bool may_turn_as_it_came(const struct plumb_udp *socket,
+                                       const struct plumb_packet *payload,
+                                       const struct plumb_udp_source *source) {
+    (void)socket;
+    (void)payload;
+    (void)source;
+    return false;
+}
+
+static inline int turn_round(struct plumb_udp *socket, struct plumb_packet *payload,
+                             const struct plumb_udp_source *source) {
+    return plumb_udp_reply(socket, payload, source);
+}
+
+#endif
+
+static int reply_by_copy(struct plumb_udp *socket, const struct plumb_packet *payload,
+                         struct plumb_endpoint to) {
+    struct plumb_packet *packet = plumb_udp_take(socket, payload->total);
+
+    if (!packet)
+        return payload->total > longest_taken(socket) ? PLUMB_ERROR_TOO_LONG
+                                                      : PLUMB_ERROR_NO_BUFFER;
+    plumb_packet_copy_out(payload, 0, packet->data, payload->total);
+    return plumb_udp_send_packet(socket, to, packet);
+}
+
+static __attribute__((noinline)) int reply_any_way(struct plumb_udp *socket,
+                                                   struct plumb_packet *payload,
+                                                   const struct plumb_udp_source *source) {
+    if (!may_turn(payload))
+        return reply_by_copy(socket, payload, source->from);
+    payload->dirty = true;
+    payload->flags = 0;
+    int result = send_any_way(socket, source->from, payload);
+    pl_settle(socket->stack);
+    return result;
+}
+
+int plumb_udp_reply(struct plumb_udp *socket, struct plumb_packet *payload,
+                    const struct plumb_udp_source *source) {
+    if (!may_turn_as_it_came(socket, payload, source))
+        return reply_any_way(socket, payload, source);
+    int result = turn_round(socket, payload, source);
+    if (!socket->stack->settling)
+        pl_settle(socket->stack);
     return result;
 }
 
@@ -345,7 +462,7 @@ static int send_long(struct plumb_udp *socket, struct plumb_endpoint to, const v
     struct plumb_packet lent = {.data = (uint8_t *)(uintptr_t)payload};
     struct pl_route route;
 
-    if (length > PL_IPV4_PAYLOAD_MOST - UDP_HEADER)
+    if (length > PL_IPV4_PAYLOAD_MOST - PL_UDP_HEADER)
         return PLUMB_ERROR_TOO_LONG;
     if (!pl_route_find(stack, socket->only, to.address, &route))
         return PLUMB_ERROR_NO_ROUTE;
@@ -390,7 +507,7 @@ int plumb_udp_send(struct plumb_udp *socket, struct plumb_endpoint to, const voi
 
 const struct pl_layer pl_udp_layer = {
     .state_size = sizeof(struct udp_state),
-#ifdef REMEMBERS_WAY
+#ifdef READDRESSED
     .readdressed = readdressed,
 #endif
 };

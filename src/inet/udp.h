@@ -3,7 +3,37 @@
 #ifndef PL_UDP_H
 #define PL_UDP_H
 
+#include <plumb/udp.h>
+
 #include "inet/ipv4.h"
+
+struct pl_udp_header {
+    plumb_be16 source;
+    plumb_be16 destination;
+    plumb_be16 length;
+    plumb_be16 checksum;
+};
+
+#define PL_UDP_HEADER 8
+
+/* Where space counts nothing is gained: see pl_neighbour_has_front(). */
+#if defined(CONFIG_PLUMB_UDP_REMEMBER) && !defined(__OPTIMIZE_SIZE__)
+#define PL_UDP_REMEMBERS_WAY
+#endif
+_Static_assert(sizeof(struct pl_udp_header) == PL_UDP_HEADER, "UDP header");
+
+struct plumb_udp {
+    struct plumb *stack;
+    plumb_udp_handler *handler; /* null: the slot is free */
+    void *context;
+    struct plumb_netif *only; /* null: any interface */
+    struct plumb_endpoint local;
+#ifdef PL_UDP_REMEMBERS_WAY
+    plumb_ipv4 remote, next_hop;    /* where the last datagram went, and by whom */
+    struct pl_neighbour *neighbour; /* a guess, checked before each use; null: none */
+    struct plumb_netif *netif;
+#endif
+};
 
 extern const struct pl_layer pl_udp_layer;
 
@@ -12,5 +42,40 @@ void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
 
 bool pl_udp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
                   const void *payload, int error);
+
+#ifdef CONFIG_PLUMB_UDP_EXPECT
+
+/* Which datagrams are looked for: those like the last one. */
+struct pl_udp_flow {
+    struct plumb_udp *socket;       /* that they are for */
+    struct plumb_udp_source source; /* from one port of one host, to the interface's address */
+    uint32_t address_sum;           /* of the two */
+    uint32_t ports;                 /* the header's first word */
+};
+
+/* Whoever looks first at frames that nobody else was looking for: takes the datagram that
+ * may come next, and gives any other frame to pl_ethernet_input(). */
+void pl_udp_first_look(struct plumb_netif *netif, struct plumb_packet *packet);
+
+/* The flow that a datagram is of which was taken so and is still looked for, or null. */
+static inline const struct pl_udp_flow *pl_udp_flow_of(const struct plumb_udp_source *source) {
+    const struct pl_udp_flow *flow = source->netif->expected_flow;
+
+    return flow && &flow->source == source ? flow : NULL;
+}
+
+/* What was found out may hold no longer. */
+static inline void pl_udp_unexpect(struct plumb *stack) {
+    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
+        netif->expected_flow = NULL;
+}
+
+#else
+
+static inline void pl_udp_unexpect(struct plumb *stack) {
+    (void)stack;
+}
+
+#endif
 
 #endif

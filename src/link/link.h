@@ -47,6 +47,13 @@ extern const struct pl_layer pl_link_layer;
 /* Every frame, but for those taken at a first look. */
 void pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet);
 
+/* Every frame that whoever looks first does not take. */
+#ifdef CONFIG_PLUMB_UDP_EXPECT
+void pl_interface_rest(struct plumb_netif *netif, struct plumb_packet *packet);
+#else
+#define pl_interface_rest pl_ethernet_input
+#endif
+
 /* Is a frame untagged IPv4, from a station to the interface's own address? For whoever
  * looks at all of its headers at once. */
 PL_INLINE bool pl_ethernet_expected(const struct plumb_netif *netif,

@@ -71,9 +71,7 @@ static void flush_interfaces(struct plumb *stack) {
 }
 
 static void settle_layers(struct plumb *stack) {
-    for (unsigned i = 0; i < pl_layer_count; i++)
-        if (pl_layers[i]->settle)
-            pl_layers[i]->settle(stack, stack->states[i]);
+    pl_settle_layers(stack);
     flush_interfaces(stack);
 }
 
@@ -172,13 +170,20 @@ void pl_drop(struct plumb *stack, enum plumb_counter counter, struct plumb_packe
     plumb_packet_put(packet);
 }
 
+static inline void forget_expected(struct plumb_netif *netif) {
+    netif->expected = NULL;
+#ifdef CONFIG_PLUMB_UDP_EXPECT
+    netif->expected_flow = NULL;
+#endif
+}
+
 int plumb_netif_attach(struct plumb *stack, struct plumb_netif *netif) {
     if (netif->stack || netif->mtu < 68 || netif->mtu > 9000)
         return PLUMB_ERROR_INVALID;
     if (!pl_landing_fits(netif->landing))
         return PLUMB_ERROR_ALIGNMENT;
     netif->stack = stack;
-    netif->expected = NULL;
+    forget_expected(netif);
     netif->input = pl_interface_input;
     int result = netif->driver->start(netif);
     if (result != PLUMB_OK) {
@@ -210,7 +215,7 @@ void pl_readdress(struct plumb *stack, struct plumb_netif *netif) {
 }
 
 void plumb_netif_observe(struct plumb_netif *netif, plumb_netif_observer *observer, void *context) {
-    netif->expected = NULL; /* the first look shows nothing to an observer */
+    forget_expected(netif); /* the first look shows nothing to an observer */
     netif->observer = observer;
     netif->observer_context = context;
 }

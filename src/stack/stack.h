@@ -24,15 +24,16 @@
 struct pl_layer {
     uint16_t state_size; /* bytes of its state, zeroed at creation */
     bool wants_stack;    /* its state begins with a struct plumb * to be filled in */
-    /* After the frames of a poll, or after a call by the user: events for the
-     * user, acknowledgements and sends. Or null. */
-    void (*settle)(struct plumb *stack, void *state);
     /* An interface has lost its address, or got another. Or null. */
     void (*readdressed)(struct plumb *stack, void *state, struct plumb_netif *netif);
 };
 
 extern const struct pl_layer *const pl_layers[];
 extern const uint8_t pl_layer_count;
+
+/* After the frames of a poll, or after a call by the user: what the layers have for it, events,
+ * acknowledgements and sends. Defined beside the table. */
+void pl_settle_layers(struct plumb *stack);
 
 /* What an interface calls with each frame: who looks at it first is said by the same
  * file. */
@@ -65,7 +66,7 @@ void pl_drop(struct plumb *stack, enum plumb_counter counter, struct plumb_packe
 /* The state of a layer; for calls from outside, not for the data path. */
 void *pl_layer_state(const struct plumb *stack, const struct pl_layer *layer);
 
-/* Calls every layer's settle and flushes the interfaces, unless a poll is under
+/* Settles the layers and flushes the interfaces, unless a poll is under
  * way that will do so by itself. */
 void pl_settle(struct plumb *stack);
 

@@ -11,6 +11,19 @@ static void link_into(struct plumb_timer **head, struct plumb_timer *timer) {
     *head = timer;
 }
 
+/* A slot has a timer whose time comes then. */
+static inline void note(struct pl_wheel *wheel, uint32_t now, uint32_t at) {
+#ifdef CONFIG_PLUMB_TIMER_NEXT
+    if (at - now < pl_wheel_distance(wheel, now))
+        wheel->next = at;
+    wheel->filled = true;
+#else
+    (void)wheel;
+    (void)now;
+    (void)at;
+#endif
+}
+
 void pl_wheel_add(struct pl_wheel *wheel, uint32_t now, struct plumb_timer *timer) {
     const uint32_t reach = (1U << (PL_WHEEL_BITS * PL_WHEEL_LEVELS)) - 1;
     uint32_t delay = timer->expires_ms - now;
@@ -22,9 +35,17 @@ void pl_wheel_add(struct pl_wheel *wheel, uint32_t now, struct plumb_timer *time
     uint32_t slot = at >> (level * PL_WHEEL_BITS) & (PL_WHEEL_SLOTS - 1);
     wheel->occupied[level] |= 1U << slot;
     link_into(&wheel->slots[level][slot], timer);
+    note(wheel, now, at >> (level * PL_WHEEL_BITS) << (level * PL_WHEEL_BITS));
 }
 
-uint32_t pl_wheel_distance(const struct pl_wheel *wheel, uint32_t now) {
+/* Milliseconds until time comes to the first slot with a bit set. */
+#ifdef CONFIG_PLUMB_TIMER_NEXT
+#define SEARCH static uint32_t search
+#else
+#define SEARCH uint32_t pl_wheel_distance
+#endif
+
+SEARCH(const struct pl_wheel *wheel, uint32_t now) {
     uint32_t nearest = UINT32_MAX;
 
     for (unsigned level = 0; level < PL_WHEEL_LEVELS; level++) {
@@ -68,6 +89,11 @@ void pl_wheel_turn(struct pl_wheel *wheel, uint32_t now, struct plumb_timer **li
     *list = empty_slot(wheel, 0, now & (PL_WHEEL_SLOTS - 1));
     if (*list)
         (*list)->link = list;
+#ifdef CONFIG_PLUMB_TIMER_NEXT
+    uint32_t distance = search(wheel, now);
+    wheel->filled = distance != UINT32_MAX;
+    wheel->next = now + distance;
+#endif
 }
 
 void plumb_timer_start(struct plumb *stack, struct plumb_timer *timer, uint32_t delay_ms,

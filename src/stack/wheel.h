@@ -8,15 +8,21 @@
 #ifndef PL_WHEEL_H
 #define PL_WHEEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <plumb/timer.h>
+#include <plumb_config.h>
 
 #define PL_WHEEL_LEVELS 5
 #define PL_WHEEL_BITS   5
 #define PL_WHEEL_SLOTS  (1U << PL_WHEEL_BITS)
 
 struct pl_wheel {
+#ifdef CONFIG_PLUMB_TIMER_NEXT
+    uint32_t next; /* the time at which it must be turned, unless it is empty */
+    bool filled;   /* is any bit below set? */
+#endif
     uint32_t occupied[PL_WHEEL_LEVELS]; /* a bit per slot; may be set on an empty one */
     struct plumb_timer *slots[PL_WHEEL_LEVELS][PL_WHEEL_SLOTS];
 };
@@ -26,7 +32,13 @@ void pl_wheel_add(struct pl_wheel *wheel, uint32_t now, struct plumb_timer *time
 
 /* Milliseconds from `now` to the next time at which the wheel must be turned;
  * UINT32_MAX when it is empty. */
+#ifdef CONFIG_PLUMB_TIMER_NEXT
+static inline uint32_t pl_wheel_distance(const struct pl_wheel *wheel, uint32_t now) {
+    return wheel->filled ? wheel->next - now : UINT32_MAX;
+}
+#else
 uint32_t pl_wheel_distance(const struct pl_wheel *wheel, uint32_t now);
+#endif
 
 /* Turns the wheel to `now`, which is no later than the distance allowed, and
  * returns the timers that expire at it, linked by `next` behind *list. */

@@ -409,6 +409,5 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
 const struct pl_layer pl_tcp_layer = {
     .state_size = sizeof(struct pl_tcp_state),
     .wants_stack = true,
-    .settle = pl_tcp_settle,
     .readdressed = readdressed,
 };

@@ -212,7 +212,7 @@ void pl_tcp_first_look(struct plumb_netif *netif, struct plumb_packet *packet) {
     struct plumb_tcp *connection = netif->expected;
 
     if (!connection || !take(netif, connection, packet))
-        pl_ethernet_input(netif, packet);
+        pl_interface_rest(netif, packet);
 }
 
 void pl_tcp_expect(struct plumb_tcp *connection, struct plumb_netif *netif) {

@@ -467,7 +467,7 @@ enum style { BY_COPY, BY_REFERENCE, STYLES };
 static PLUMB_STACK_MEMORY(stack_memory);
 static struct plumb *stack;
 static struct world *world;
-static unsigned sent_seen, pings, echoes;
+static unsigned sent_seen, pings, echoes, datagrams, replies;
 static uint64_t drops;
 
 struct end {
@@ -596,6 +596,55 @@ static bool lost(void) {
     return is_lost;
 }
 
+enum { ECHO = 7, ASKER = 4000 };
+
+/* Answers where the datagram lies, as it came or changed. */
+static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
+                        const struct plumb_udp_source *source, void *context) {
+    uint8_t first, changed;
+    (void)context;
+    plumb_packet_copy_out(payload, 0, &first, 1);
+    changed = byte_of(first, 1); /* to what it is: it is written to */
+    if (random_below(&chance, 4) == 0)
+        plumb_packet_copy_in(payload, 1, &changed, 1);
+    expect_equal(plumb_udp_reply(socket, payload, source), PLUMB_OK);
+}
+
+static void ask(void) {
+    struct frame frame;
+    uint8_t bytes[1000];
+    struct frame_path path = {.from = FRAME_IPV4(10, 0, 0, 1),
+                              .to = FRAME_IPV4(10, 0, 0, 2),
+                              .from_port = ASKER,
+                              .to_port = ECHO};
+    bytes[0] = (uint8_t)datagrams++;
+    for (unsigned i = 1; i < sizeof bytes; i++)
+        bytes[i] = byte_of(bytes[0], i);
+    memcpy(path.from_ethernet, world->a.ethernet, 6);
+    memcpy(path.to_ethernet, &gem.netif.address, 6);
+    frame_udp(&frame, &path, bytes,
+              2 + random_below(&chance, random_below(&chance, 2) ? 80 : sizeof bytes - 2));
+    model_receive(frame.bytes, frame.length);
+}
+
+/* Nor does a reply to a datagram. */
+static bool was_reply(const uint8_t *bytes, unsigned length) {
+    static const unsigned protocol = FRAME_NETWORK + 9;
+    static const uint8_t ports[] = {0, ECHO, ASKER >> 8, ASKER & 255};
+    struct frame frame = {.length = (uint16_t)length};
+    if (length < FRAME_UDP_PAYLOAD || bytes[protocol] != 17 ||
+        memcmp(bytes + FRAME_TRANSPORT, ports, sizeof ports) != 0)
+        return false;
+    memcpy(frame.bytes, bytes, length);
+    frame.network = FRAME_NETWORK;
+    frame.transport = FRAME_TRANSPORT;
+    expect(frame_checksums_good(&frame));
+    for (unsigned i = 1; i < length - FRAME_UDP_PAYLOAD; i++)
+        expect_equal(bytes[FRAME_UDP_PAYLOAD + i], byte_of(bytes[FRAME_UDP_PAYLOAD], i));
+    replies++;
+    return true;
+}
+
 /* An echo's answer goes no further. */
 static bool was_echo(const uint8_t *frame, unsigned length) {
     static const unsigned protocol = FRAME_NETWORK + 9;
@@ -628,7 +677,7 @@ static void carry(void) {
     for (; sent_seen < model.sent_count; sent_seen++) {
         const uint8_t *sent = model.sent[sent_seen % MODEL_SENT];
         length = model.sent_length[sent_seen % MODEL_SENT];
-        if (!was_echo(sent, length) && !lost())
+        if (!was_echo(sent, length) && !was_reply(sent, length) && !lost())
             expect_equal(plumb_wire_inject(world->a.end, sent, length), PLUMB_OK);
     }
     while ((length = plumb_wire_collect(&world->wire.end[1], world->now_us, frame)))
@@ -649,6 +698,8 @@ static void pass_time(void) {
     push_again(&ends[1]);
     if (random_below(&chance, 8) == 0)
         ping();
+    if (random_below(&chance, 4) == 0)
+        ask();
     carry();
 }
 
@@ -660,7 +711,7 @@ static void stack_begin(const struct variant *variant) {
                                     .references = &references};
     world = world_single(&(struct world_options){.seed = variant->seed});
     sent_seen = model.sent_count;
-    pings = echoes = 0;
+    pings = echoes = datagrams = replies = 0;
     drops = 0;
     expect_equal(plumb_create(&stack, stack_memory, sizeof stack_memory, &options), PLUMB_OK);
     plumb_poll(stack, world->now_us);
@@ -668,6 +719,11 @@ static void stack_begin(const struct variant *variant) {
     expect_equal(plumb_netif_set_ipv4(&gem.netif, ipv4_of(FRAME_IPV4(10, 0, 0, 2)),
                                       ipv4_of(0xffffff00U), PLUMB_IPV4_ANY),
                  PLUMB_OK);
+}
+
+static void serve_datagrams(void) {
+    struct plumb_udp *socket;
+    expect_equal(plumb_udp_open(stack, endpoint_of(0, ECHO), on_datagram, NULL, &socket), PLUMB_OK);
 }
 
 static void stack_end(void) {
@@ -685,6 +741,7 @@ static void transfer(const struct variant *variant, enum style style) {
     ends[1] = (struct end){
         .seed_out = 2, .seed_in = 1, .read_by_copy = true, .little = style == BY_REFERENCE};
     ends[0].read_by_copy = variant->seed & 4;
+    serve_datagrams();
     expect_equal(
         plumb_tcp_listen(stack, endpoint_of(0, 80), 4, on_accept, &ends[0], &ends[0].listener),
         PLUMB_OK);
@@ -697,7 +754,7 @@ static void transfer(const struct variant *variant, enum style style) {
     expect(!ends[0].error && !ends[1].error);
     expect_equal(ends[0].received, TOTAL);
     expect_equal(ends[1].received, TOTAL);
-    expect(drops && echoes > 3);
+    expect(drops && echoes > 3 && replies > 3);
     stack_end();
 }
 

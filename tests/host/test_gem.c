@@ -455,8 +455,9 @@ static void checksum_verdicts_are_passed_on(void **state) {
     prepare(FULL);
     config.checksum_offload = true;
     start();
-    expect_equal(gem.netif.capabilities,
-                 PLUMB_CAPABILITY_RX_CHECKSUM | PLUMB_CAPABILITY_TX_CHECKSUM);
+    expect_equal(gem.netif.capabilities, PLUMB_CAPABILITY_RX_CHECKSUM |
+                                             PLUMB_CAPABILITY_TX_CHECKSUM |
+                                             PLUMB_CAPABILITY_TX_WRITES_BACK);
     expect(model.registers[DMACR / 4] & DMACR_TX_CHECKSUM);
     expect(model.registers[NWCFG / 4] & NWCFG_RX_CHECKSUM);
     for (uint32_t verdict = 0; verdict < 4; verdict++) {
@@ -468,7 +469,7 @@ static void checksum_verdicts_are_passed_on(void **state) {
     end();
     prepare(FULL);
     start();
-    expect_equal(gem.netif.capabilities, 0);
+    expect_equal(gem.netif.capabilities, PLUMB_CAPABILITY_TX_WRITES_BACK);
     expect(model_write_descriptor(RX_START | RX_END | 60 | 3U << 22));
     poll_all();
     expect_equal(kept[0]->flags, 0);
