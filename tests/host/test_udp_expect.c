@@ -78,6 +78,7 @@ static void prepare(struct place *place, struct plumb_packet *payload) {
     static const uint8_t changed[] = "changed";
     struct plumb_netif *netif = place->world->a.netif;
 
+    payload->dirty = false; /* as a device leaves what it writes by itself */
     if (place->deed == REPLY_CHANGED)
         plumb_packet_copy_in(payload, 1, changed, sizeof changed);
     if (place->deed == REPLY_SHORTENED && payload->total > 4)
