@@ -63,6 +63,12 @@ KNOWN = {
     ),
     "udp_loss": Metric("loss %", 2, _LESS, "as the receiver reported"),
     "jitter": Metric("jitter ms", 3, _LESS, "as the receiver reported"),
+    "modelled_udp_loss": Metric(
+        "modelled loss %", 2, _LESS, "of what is offered, what a modelled core cannot carry"
+    ),
+    "gain_over_baseline": Metric(
+        "gain over baseline %", 1, _MORE, "of a modelled rate, over that of the step `baseline`"
+    ),
     "payload_bytes": Metric("payload bytes", 0, _NEITHER),
     "instructions": Metric("instructions", 0, _LESS),
     "idle_instructions": Metric("idle instructions", 0, _NEITHER),
@@ -79,7 +85,11 @@ _BY_ENDING = (
     (("loads", "stores", "instructions", "accesses", "calls", "cycles"), 1, _LESS),
     (("time", "_ns", "_us"), 2, _LESS),
 )
-_BY_START = ((("throughput",), 1, _MORE), (("ratio_to_",), 2, _MORE))
+_BY_START = (
+    (("throughput", "modelled_throughput"), 1, _MORE),
+    (("ratio_to_",), 2, _MORE),
+    (("default_to_", "copy_break_to_"), 3, _MORE),
+)
 
 
 def of(name: str) -> Metric:

@@ -28,7 +28,7 @@ PLUMB: Rules = {
         "drivers/gem/rx.c:*",
         "drivers/gem/gem.c:gem_poll",
         "drivers/tap/tap.c:tap_poll",
-        "src/*:pl_interface_input",
+        "src/link/*:pl_ethernet_input",
         "src/tcp/*:pl_tcp_tell",
         "apps/iperf/tcp_server.c:*",
         "apps/iperf/udp_server.c:*",

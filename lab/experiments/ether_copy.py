@@ -32,7 +32,7 @@ HALFWORDS, BYTES, CALL = "halfwords", "bytes-interleaved", "call"
 MOVES = ("address", "type")
 NAMES = tuple(target.name for target in ISAS)
 # Where headers are written and read; memcpy is what the variant `call` adds to them.
-LINK = ("pl_ethernet_output", "pl_interface_input", "memcpy")
+LINK = ("pl_ethernet_output", "pl_ethernet_input", "memcpy")
 LISTING = "ether-copy.disassembly"
 # Where a call is made and counted from.
 HARNESS = ("measure", "user_main", "board_measure_start", "board_measure_stop")
