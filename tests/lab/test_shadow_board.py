@@ -179,7 +179,7 @@ def test_a_call_left_out_is_noticed(call):
     if call.operation == "sync_for_device" and not has_tap():
         pytest.skip("only pings have the board write to what it received: they need a TAP device")
     if call.operation == "map_clean":
-        pytest.skip("the device finds the same bytes in clean memory, mapped or not: host tests see it")
+        pytest.skip("the device finds the same bytes in clean memory; host tests see it")
     for preset in PRESETS:  # a call may be in one of them only
         try:
             run(preset, call.mutant("delete"))
