@@ -9,11 +9,11 @@
  */
 #include "inet/fragment.h"
 
+#include "bytes/bytes.h"
 #include "packet/packet.h"
 
 #ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
 
-#define MORE_FRAGMENTS 0x2000
 /* In front of a part: Ethernet with a tag, and IPv4, so that the latter lies on a word. */
 #define HEADROOM 40
 
@@ -29,18 +29,6 @@ static uint16_t next_identification(struct plumb *stack, plumb_ipv4 destination)
     return known->next[pl_keyed_hash(stack, destination.be, 0) % count]++;
 }
 
-static void push_header(struct plumb_packet *part, uint8_t protocol, uint32_t fragment,
-                        plumb_ipv4 source, plumb_ipv4 destination) {
-    pl_header_word *word = pl_packet_push(part, PL_IPV4_HEADER);
-
-    word[0].be = plumb_put32(0x45000000 | part->total).be;
-    word[1].be = plumb_put32(fragment).be;
-    word[2].be = plumb_put32((uint32_t)CONFIG_PLUMB_IPV4_TTL << 24 | (uint32_t)protocol << 16).be;
-    word[3].be = source.be;
-    word[4].be = destination.be;
-    word[2].be |= pl_second_half((uint16_t)~pl_network_header_sum(word));
-}
-
 /* Payload in each part but the last. */
 static unsigned part_size(const struct plumb *stack, const struct pl_route *route) {
     unsigned fits_frame = route->netif->mtu - PL_IPV4_HEADER;
@@ -54,6 +42,7 @@ int pl_fragment_send(struct plumb *stack, const struct pl_route *route,
                      plumb_ipv4 destination) {
     struct plumb_pool *pool = stack->options.segments;
     unsigned size = part_size(stack, route);
+    uint32_t address_sum = pl_sum_addresses(source.be, destination.be);
     uint32_t identification = (uint32_t)next_identification(stack, destination) << 16;
     int result = PLUMB_OK;
 
@@ -66,10 +55,12 @@ int pl_fragment_send(struct plumb *stack, const struct pl_route *route,
     pl_count(stack, PLUMB_COUNTER_ipv4_fragmented);
     for (unsigned offset = 0; offset < packet->total && result == PLUMB_OK; offset += size) {
         struct plumb_packet *part = plumb_packet_take(pool, HEADROOM);
-        uint32_t more = offset + size < packet->total ? MORE_FRAGMENTS : 0;
-        part->length = part->total =
-            (uint16_t)plumb_packet_copy_out(packet, offset, part->data, size);
-        push_header(part, protocol, identification | more | offset / 8, source, destination);
+        uint32_t more = offset + size < packet->total ? PL_IPV4_MORE_FRAGMENTS : 0;
+        uint32_t bytes = (uint32_t)plumb_packet_copy_out(packet, offset, part->data, size);
+        part->length = part->total = (uint16_t)bytes;
+        pl_ipv4_write_fragment_header(pl_packet_push(part, PL_IPV4_HEADER), PL_IPV4_HEADER + bytes,
+                                      identification | more | offset / 8, protocol, source,
+                                      destination, address_sum);
         result = pl_ipv4_route(stack, route, part);
         plumb_packet_put(part);
     }

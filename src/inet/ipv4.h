@@ -16,9 +16,10 @@
 #define PL_PROTOCOL_TCP  6
 #define PL_PROTOCOL_UDP  17
 
-#define PL_IPV4_HEADER        20
-#define PL_IPV4_DONT_FRAGMENT 0x4000
-#define PL_IPV4_FRAGMENT_MASK 0x3fff /* more-fragments flag and offset */
+#define PL_IPV4_HEADER         20
+#define PL_IPV4_DONT_FRAGMENT  0x4000
+#define PL_IPV4_MORE_FRAGMENTS 0x2000
+#define PL_IPV4_FRAGMENT_MASK  0x3fff /* more-fragments flag and offset */
 
 struct pl_ipv4_header {
     uint8_t version_length; /* version 4, header length in words 4 */
@@ -100,9 +101,27 @@ bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 des
 /* Is this address the limited broadcast, or the directed one of the interface? */
 bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);
 
-/* Writes the 20-byte header of a datagram of `total` bytes. `address_sum` is that of the
- * two addresses. Nothing that we send may be fragmented, so it needs no identification
- * (RFC 6864 section 4.1), and nobody can count by it how much we send. */
+/* Writes the 20-byte header of a datagram of `total` bytes, whose identification and fragment
+ * fields are the halves of `fragment`. `address_sum` is that of the two addresses. */
+PL_INLINE void pl_ipv4_write_fragment_header(pl_header_word *word, uint32_t total,
+                                             uint32_t fragment, uint8_t protocol, plumb_ipv4 source,
+                                             plumb_ipv4 destination, uint32_t address_sum) {
+    const uint32_t protocol_word =
+        plumb_put32((uint32_t)CONFIG_PLUMB_IPV4_TTL << 24 | (uint32_t)protocol << 16).be;
+    const uint32_t fixed = (uint32_t)PLUMB_SWAP16(0x4500) + PLUMB_SWAP16(fragment >> 16) +
+                           PLUMB_SWAP16(fragment & 0xffff) +
+                           PLUMB_SWAP16(CONFIG_PLUMB_IPV4_TTL << 8 | protocol);
+    const uint32_t sum = address_sum + fixed + PLUMB_SWAP16(total);
+
+    word[0].be = plumb_put32(0x45000000 | total).be;
+    word[1].be = plumb_put32(fragment).be;
+    word[2].be = protocol_word | pl_second_half((uint16_t)~pl_fold(sum));
+    word[3].be = source.be;
+    word[4].be = destination.be;
+}
+
+/* The same for a datagram that nobody may fragment: it needs no identification (RFC 6864
+ * section 4.1), and nobody can count by it how much we send. */
 #ifdef __OPTIMIZE_SIZE__
 void pl_ipv4_write_header(pl_header_word *word, uint32_t total, uint8_t protocol, plumb_ipv4 source,
                           plumb_ipv4 destination, uint32_t address_sum);
@@ -113,17 +132,8 @@ void pl_ipv4_write_header(pl_header_word *word, uint32_t total, uint8_t protocol
 static inline void pl_ipv4_write_header_inline(pl_header_word *word, uint32_t total,
                                                uint8_t protocol, plumb_ipv4 source,
                                                plumb_ipv4 destination, uint32_t address_sum) {
-    const uint32_t protocol_word =
-        plumb_put32((uint32_t)CONFIG_PLUMB_IPV4_TTL << 24 | (uint32_t)protocol << 16).be;
-    const uint32_t fixed = PLUMB_SWAP16(0x4500) + PLUMB_SWAP16(PL_IPV4_DONT_FRAGMENT) +
-                           PLUMB_SWAP16(CONFIG_PLUMB_IPV4_TTL << 8 | protocol);
-    const uint32_t sum = address_sum + fixed + PLUMB_SWAP16(total);
-
-    word[0].be = plumb_put32(0x45000000 | total).be;
-    word[1].be = plumb_put32(PL_IPV4_DONT_FRAGMENT).be;
-    word[2].be = protocol_word | pl_second_half((uint16_t)~pl_fold(sum));
-    word[3].be = source.be;
-    word[4].be = destination.be;
+    pl_ipv4_write_fragment_header(word, total, PL_IPV4_DONT_FRAGMENT, protocol, source, destination,
+                                  address_sum);
 }
 
 /* Sends a packet, complete with its header, along a route. The caller keeps its hold.

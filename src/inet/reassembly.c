@@ -22,9 +22,8 @@
 
 #ifdef CONFIG_PLUMB_IPV4_FRAGMENTS
 
-#define MORE_FRAGMENTS 0x2000
-#define OFFSET_MASK    0x1fff
-#define TICK_MS        1000
+#define OFFSET_MASK 0x1fff
+#define TICK_MS     1000
 
 enum { DATAGRAMS = CONFIG_PLUMB_IPV4_REASSEMBLIES, PACKETS = CONFIG_PLUMB_IPV4_REASSEMBLY_PACKETS };
 /* Of one source: three quarters, so that another can always complete something. */
@@ -237,7 +236,7 @@ static struct arrival arrival_of(const struct pl_ipv4_header *header, struct plu
     struct arrival arrival = {.packet = packet,
                               .header = header,
                               .offset = (fragment & OFFSET_MASK) * 8,
-                              .last = !(fragment & MORE_FRAGMENTS)};
+                              .last = !(fragment & PL_IPV4_MORE_FRAGMENTS)};
 
     arrival.end = arrival.offset + packet->total;
     for (; packet; packet = packet->more)
