@@ -28,13 +28,10 @@ int plumb_pool_create(struct plumb_pool *pool, struct plumb_packet *descriptors,
 }
 
 struct plumb_packet *plumb_packet_take(struct plumb_pool *pool, uint16_t headroom) {
-    struct plumb_packet *packet = pool->free;
+    struct plumb_packet *packet = plumb_pool_pop(pool);
 
     if (!packet)
         return NULL;
-    pool->free = packet->next;
-    if (--pool->free_count < pool->low_water)
-        pool->low_water = pool->free_count;
     packet->next = NULL;
     packet->more = NULL;
     packet->data = pool->capacity ? packet->owner.memory + headroom : NULL;

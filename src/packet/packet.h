@@ -38,13 +38,10 @@ uint32_t pl_packet_copy_sum(const struct plumb_packet *packet, size_t offset, vo
 
 /* plumb_packet_take() of a pool of buffers. */
 static inline struct plumb_packet *pl_packet_take(struct plumb_pool *pool, unsigned headroom) {
-    struct plumb_packet *packet = pool->free;
+    struct plumb_packet *packet = plumb_pool_pop(pool);
 
     if (!packet)
         return NULL;
-    pool->free = packet->next;
-    if (--pool->free_count < pool->low_water)
-        pool->low_water = pool->free_count;
     packet->next = packet->more = NULL;
     packet->data = packet->owner.memory + headroom;
     packet->length = packet->total = 0;
