@@ -3,12 +3,10 @@
  * The Cadence GEM driver on a model of its device: what silicon does and what
  * QEMU does, caches that lie, and a device that misbehaves.
  */
-#include "gem_model.h"
+#include "gem_rig.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "internal.h"
 
 enum {
     RING = 8,
@@ -16,56 +14,16 @@ enum {
     SEGMENTS = 32,
     SMALL = 128,
     FULL = 1536,
-    KEPT = 64,
 };
 
-static struct plumb_gem_descriptor rx_ring[RING + 1], tx_ring[RING + 1];
-static struct plumb_packet *rx_held[RING], *tx_held[RING];
-static uint8_t *tx_mapped[RING];
-static struct plumb_packet rx_packets[BUFFERS], segment_packets[SEGMENTS];
-static struct plumb_pool rx_pool, segments;
-static struct plumb_gem gem;
-static struct plumb_gem_config config;
-static struct plumb_packet *kept[KEPT];
-static unsigned kept_count;
-static uint64_t now_us;
-
-static void keep(struct plumb_netif *netif, struct plumb_packet *packet) {
-    (void)netif;
-    assert_in_range(kept_count, 0, KEPT - 1);
-    kept[kept_count++] = packet;
-}
+static struct plumb_packet segment_packets[SEGMENTS];
+static struct plumb_pool segments;
 
 static void prepare(uint16_t buffer) {
-    model_reset(rx_ring, tx_ring);
-    kept_count = 0;
-    now_us = 0;
-    assert_int_equal(
-        plumb_pool_create(&rx_pool, rx_packets, model_arena, BUFFERS, buffer, &model.shadow.dma),
-        0);
+    prepare_rig(RING, BUFFERS, buffer);
     assert_int_equal(plumb_pool_create(&segments, segment_packets, model_arena + 64 * 1024,
                                        SEGMENTS, FULL, &model.shadow.dma),
                      0);
-    config = (struct plumb_gem_config){
-        .name = "gem0",
-        .registers = MODEL_BASE,
-        .address = plumb_ethernet_address((const uint8_t[6]){2, 0, 0, 0, 0, 9}),
-        .phy = PLUMB_GEM_PHY_ANY,
-        .landing = PLUMB_LANDING_OFFSET,
-        .dma = &model.shadow.dma,
-        .rx_pool = &rx_pool,
-        .rx_buffer = buffer,
-        .rx = {rx_ring, MODEL_RX_RING, rx_held, NULL, RING},
-        .tx = {tx_ring, MODEL_TX_RING, tx_held, tx_mapped, RING},
-    };
-}
-
-static void start(void) {
-    expect_equal(plumb_gem_create(&gem, &config), PLUMB_OK);
-    expect_equal(rx_pool.free_count, rx_pool.count);
-    gem.netif.input = keep;
-    expect_equal(gem.netif.driver->start(&gem.netif), PLUMB_OK);
-    expect_equal(rx_pool.free_count, rx_pool.count - RING);
 }
 
 /* QEMU has no caches, and none could do with its overrun: the last bytes of a small
@@ -79,63 +37,19 @@ static void begin(uint16_t buffer, bool like_qemu) {
     expect_equal(gem.offset, like_qemu ? PLUMB_GEM_OFFSET_EVERY : PLUMB_GEM_OFFSET_FIRST);
 }
 
-static void put_kept(void) {
-    while (kept_count)
-        plumb_packet_put(kept[--kept_count]);
-}
-
 static void end(void) {
-    put_kept();
-    gem.netif.driver->stop(&gem.netif);
-    expect_equal(rx_pool.free_count, rx_pool.count);
+    stop();
     expect_equal(segments.free_count, segments.count);
 }
 
-static unsigned poll_with(unsigned budget) {
-    return gem.netif.driver->poll(&gem.netif, now_us += 10, budget);
-}
-
-static unsigned poll_all(void) {
-    unsigned all = 0, done;
-    for (unsigned turns = 0; turns < 100; turns++) {
-        all += done = poll_with(4);
-        if (!done && !plumb_gem_pending(&gem))
-            return all;
-    }
-    fail_msg("the driver never comes to rest");
-    return 0;
-}
-
-static uint32_t counter(enum plumb_netif_counter which) {
-    return gem.netif.counters[which];
-}
-
-static uint8_t byte_of(unsigned frame, unsigned index) {
-    return (uint8_t)(frame * 31 + index * 7 + (index >> 8));
-}
-
 static bool arrive(unsigned frame, unsigned length) {
-    uint8_t bytes[2048];
-    for (unsigned i = 0; i < length; i++)
-        bytes[i] = byte_of(frame, i);
+    fill(frame);
     return model_receive(bytes, length);
 }
 
 static void expect_frame(const struct plumb_packet *packet, unsigned frame, unsigned length) {
-    uint8_t bytes[2048];
-    unsigned sum = 0;
-    expect_equal(packet->total, length);
-    for (const struct plumb_packet *f = packet; f; f = f->more)
-        sum += f->length;
-    expect_equal(sum, length);
-    expect_equal(plumb_packet_copy_out(packet, 0, bytes, sizeof bytes), length);
-    for (unsigned i = 0; i < length; i++)
-        if (bytes[i] != byte_of(frame, i))
-            fail_msg("frame %u of %u bytes differs at %u", frame, length, i);
-    if (gem.netif.landing == PLUMB_LANDING_OFFSET)
-        expect_equal((uintptr_t)packet->data % 4, 2);
-    else
-        expect_equal((uintptr_t)packet->data % 4, 0);
+    fill(frame);
+    expect_bytes(packet, length);
 }
 
 /* ---- creation ---- */
@@ -268,7 +182,7 @@ static void budget_bounds_a_poll(void **state) {
 
 /* The stack keeps frames, writes to some and gives them back in any order. */
 static void held_frames_keep_their_bytes(uint16_t buffer, bool like_qemu) {
-    static unsigned numbers[KEPT], lengths[KEPT];
+    static unsigned numbers[RIG_KEPT], lengths[RIG_KEPT];
     begin(buffer, like_qemu);
     srand(7);
     for (unsigned frame = 0; frame < 3000; frame++) {
@@ -280,16 +194,7 @@ static void held_frames_keep_their_bytes(uint16_t buffer, bool like_qemu) {
             numbers[before] = frame;
             lengths[before] = length;
         }
-        while (kept_count > 5 || (kept_count && rand() % 3 == 0)) {
-            unsigned i = (unsigned)rand() % kept_count;
-            expect_frame(kept[i], numbers[i], lengths[i]);
-            kept[i]->data[rand() % kept[i]->length] = 0xEE;
-            kept[i]->dirty = true;
-            plumb_packet_put(kept[i]);
-            kept[i] = kept[--kept_count];
-            numbers[i] = numbers[kept_count];
-            lengths[i] = lengths[kept_count];
-        }
+        put_some(numbers, lengths, 5);
     }
     expect_equal(counter(PLUMB_NETIF_rx_frames) + counter(PLUMB_NETIF_rx_no_buffer), 3000);
     expect(counter(PLUMB_NETIF_rx_frames) > 2500);

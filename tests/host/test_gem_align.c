@@ -6,14 +6,11 @@
  *   test_gem_align_shift   the whole frame is moved
  *   test_gem_align_pull    the headers are copied in front
  */
-#include "gem_model.h"
+#include "gem_rig.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "internal.h"
-
-enum { RING = 8, BUFFERS = 24, FULL = 1536, FRAGMENT = 128, KEPT = 16, SMALL = 192 };
+enum { RING = 8, BUFFERS = 24, FULL = 1536, FRAGMENT = 128, SMALL = 192 };
 
 #ifdef CONFIG_PLUMB_GEM_RX_PULL
 #define PULLS true
@@ -27,45 +24,10 @@ static struct plumb_packet small_packets[BUFFERS];
 #define SHIFTS false
 #endif
 
-static struct plumb_gem_descriptor rx_ring[RING + 1], tx_ring[RING + 1];
-static struct plumb_packet *rx_held[RING], *tx_held[RING];
-static uint8_t *tx_mapped[RING];
-static struct plumb_packet rx_packets[BUFFERS];
-static struct plumb_pool rx_pool, small_pool;
-static struct plumb_gem gem;
-static struct plumb_gem_config config;
-static struct plumb_packet *kept[KEPT];
-static unsigned kept_count;
-
-static void keep(struct plumb_netif *netif, struct plumb_packet *packet) {
-    (void)netif;
-    assert_in_range(kept_count, 0, KEPT - 1);
-    kept[kept_count++] = packet;
-}
-
-static void put_kept(void) {
-    while (kept_count)
-        plumb_packet_put(kept[--kept_count]);
-}
+static struct plumb_pool small_pool;
 
 static void prepare(uint16_t buffer) {
-    model_reset(rx_ring, tx_ring);
-    kept_count = 0;
-    expect_equal(
-        plumb_pool_create(&rx_pool, rx_packets, model_arena, BUFFERS, buffer, &model.shadow.dma),
-        PLUMB_OK);
-    config = (struct plumb_gem_config){
-        .name = "gem0",
-        .registers = MODEL_BASE,
-        .address = plumb_ethernet_address((const uint8_t[6]){2, 0, 0, 0, 0, 9}),
-        .phy = PLUMB_GEM_PHY_ANY,
-        .landing = PLUMB_LANDING_OFFSET,
-        .dma = &model.shadow.dma,
-        .rx_pool = &rx_pool,
-        .rx_buffer = buffer,
-        .rx = {rx_ring, MODEL_RX_RING, rx_held, NULL, RING},
-        .tx = {tx_ring, MODEL_TX_RING, tx_held, tx_mapped, RING},
-    };
+    prepare_rig(RING, BUFFERS, buffer);
 #ifdef CONFIG_PLUMB_GEM_RX_PULL
     expect_equal(plumb_pool_create(&small_pool, small_packets, model_arena + 96 * 1024, BUFFERS,
                                    SMALL, &model.shadow.dma),
@@ -76,36 +38,14 @@ static void prepare(uint16_t buffer) {
 
 static void begin(uint16_t buffer) {
     prepare(buffer);
-    expect_equal(plumb_gem_create(&gem, &config), PLUMB_OK);
+    start();
     expect_equal(gem.offset, SHIFTS || PULLS ? PLUMB_GEM_OFFSET_UNUSED : PLUMB_GEM_OFFSET_FIRST);
     expect_equal(gem.netif.landing, PLUMB_LANDING_OFFSET);
-    gem.netif.input = keep;
-    expect_equal(gem.netif.driver->start(&gem.netif), PLUMB_OK);
 }
 
 static void end(void) {
-    put_kept();
-    gem.netif.driver->stop(&gem.netif);
-    expect_equal(rx_pool.free_count, rx_pool.count);
+    stop();
     expect_equal(small_pool.free_count, small_pool.count);
-}
-
-static void poll(void) {
-    static uint64_t now_us;
-
-    for (unsigned turns = 0; turns < 100; turns++)
-        if (!gem.netif.driver->poll(&gem.netif, now_us += 10, 4) && !plumb_gem_pending(&gem))
-            return;
-    fail_msg("the driver never comes to rest");
-}
-
-/* ---- frames ---- */
-
-static uint8_t bytes[2048];
-
-static void fill(unsigned frame) {
-    for (unsigned i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(frame * 31 + i * 7 + (i >> 8));
 }
 
 /* An IPv4 frame whose headers say how long they are; where its payload begins. */
@@ -123,26 +63,9 @@ static unsigned head(bool tagged, uint8_t protocol, unsigned ip_words, unsigned 
     return at + (protocol == 6 ? 4 * tcp_words : 8);
 }
 
-static void expect_bytes(const struct plumb_packet *packet, unsigned length) {
-    uint8_t found[2048];
-    unsigned sum = 0;
-
-    expect_equal((uintptr_t)packet->data % 4, 2);
-    expect_equal(packet->total, length);
-    for (const struct plumb_packet *f = packet; f; f = f->more) {
-        sum += f->length;
-        expect(f->length || f == packet);
-    }
-    expect_equal(sum, length);
-    expect_equal(plumb_packet_copy_out(packet, 0, found, sizeof found), length);
-    for (unsigned i = 0; i < length; i++)
-        if (found[i] != bytes[i])
-            fail_msg("a frame of %u bytes differs at %u", length, i);
-}
-
 static const struct plumb_packet *receive(unsigned length) {
     expect(model_receive(bytes, length));
-    poll();
+    poll_all();
     expect_equal(kept_count, 1);
     expect_bytes(kept[0], length);
     return kept[0];
@@ -157,7 +80,7 @@ static void every_length(uint16_t buffer, unsigned longest) {
         receive(length);
         put_kept();
     }
-    expect_equal(gem.netif.counters[PLUMB_NETIF_rx_frames], longest - 13);
+    expect_equal(counter(PLUMB_NETIF_rx_frames), longest - 13);
     end();
 }
 
@@ -171,7 +94,7 @@ static void every_length_arrives_whole(void **state) {
 /* Frames are held for a while, written to, and given back: no line that the driver
  * wrote may end up in what the device writes later. */
 static void held_frames_keep_their_bytes(void **state) {
-    unsigned numbers[KEPT], lengths[KEPT];
+    unsigned numbers[RIG_KEPT], lengths[RIG_KEPT];
 
     (void)state;
     begin(FULL);
@@ -180,22 +103,14 @@ static void held_frames_keep_their_bytes(void **state) {
         unsigned length = 14 + (unsigned)rand() % 1500, before = kept_count;
         fill(frame);
         expect(model_receive(bytes, length));
-        poll();
+        poll_all();
         expect_equal(kept_count, before + 1);
         numbers[before] = frame;
         lengths[before] = length;
         shadow_dma_disturb(&model.shadow);
-        while (kept_count > 5 || (kept_count && rand() % 3 == 0)) {
-            unsigned i = (unsigned)rand() % kept_count;
-            fill(numbers[i]);
-            expect_bytes(kept[i], lengths[i]);
-            plumb_packet_put(kept[i]);
-            kept[i] = kept[--kept_count];
-            numbers[i] = numbers[kept_count];
-            lengths[i] = lengths[kept_count];
-        }
+        put_some(numbers, lengths, 5);
     }
-    expect_equal(gem.netif.counters[PLUMB_NETIF_rx_frames], 3000);
+    expect_equal(counter(PLUMB_NETIF_rx_frames), 3000);
     end();
 }
 
@@ -258,11 +173,9 @@ static void a_verdict_is_passed_on(void **state) {
     (void)state;
     prepare(FULL);
     config.checksum_offload = true;
-    expect_equal(plumb_gem_create(&gem, &config), PLUMB_OK);
-    gem.netif.input = keep;
-    expect_equal(gem.netif.driver->start(&gem.netif), PLUMB_OK);
+    start();
     expect(model_write_descriptor(RX_START | RX_END | 2U << 22 | 300));
-    poll();
+    poll_all();
     expect_equal(kept_count, 1);
     expect(kept[0]->flags & PLUMB_PACKET_CHECKSUM_GOOD);
     end();
@@ -281,10 +194,10 @@ static void without_small_buffers_frames_are_dropped(void **state) {
     fill(1);
     for (unsigned i = 0; i < 40; i++) {
         expect(model_receive(bytes, 700));
-        poll();
+        poll_all();
     }
     expect_equal(kept_count, 0);
-    expect_equal(gem.netif.counters[PLUMB_NETIF_rx_no_buffer], 40);
+    expect_equal(counter(PLUMB_NETIF_rx_no_buffer), 40);
     expect_equal(rx_pool.free_count, rx_pool.count - RING);
     while (count)
         plumb_packet_put(taken[--count]);

@@ -7,14 +7,11 @@
  *   test_gem_copy_linear    all are, in one piece
  *   test_gem_copy_unpadded  all are, and the device writes them on words
  */
-#include "gem_model.h"
+#include "gem_rig.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "internal.h"
-
-enum { RING = 32, BUFFERS = 64, COPIES = 8, PART = 128, WHOLE = 1536, KEPT = 16, FULL = 1518 };
+enum { RING = 32, BUFFERS = 64, COPIES = 8, PART = 128, WHOLE = 1536, FULL = 1518 };
 
 #ifdef CONFIG_PLUMB_GEM_RX_LINEAR
 #define LINEAR true
@@ -35,85 +32,32 @@ enum { COPY = 128 };
 #endif
 #define COPIES_EXIST (LINEAR || BREAKS)
 
-static struct plumb_gem_descriptor rx_ring[RING + 1], tx_ring[RING + 1];
-static struct plumb_packet *rx_held[RING], *tx_held[RING];
-static uint8_t *tx_mapped[RING];
-static struct plumb_packet rx_packets[BUFFERS], copy_packets[COPIES];
-static struct plumb_pool rx_pool, copies;
-static struct plumb_gem gem;
-static struct plumb_gem_config config;
-static struct plumb_packet *kept[KEPT];
-static unsigned kept_count;
-static uint8_t bytes[2048];
-
-static void keep(struct plumb_netif *netif, struct plumb_packet *packet) {
-    (void)netif;
-    assert_in_range(kept_count, 0, KEPT - 1);
-    kept[kept_count++] = packet;
-}
-
-static void put_kept(void) {
-    while (kept_count)
-        plumb_packet_put(kept[--kept_count]);
-}
+static struct plumb_packet copy_packets[COPIES];
+static struct plumb_pool copies;
 
 static void prepare(uint16_t buffer) {
-    model_reset(rx_ring, tx_ring);
-    kept_count = 0;
-    expect_equal(
-        plumb_pool_create(&rx_pool, rx_packets, model_arena, BUFFERS, buffer, &model.shadow.dma),
-        PLUMB_OK);
+    prepare_rig(RING, BUFFERS, buffer);
     expect_equal(plumb_pool_create(&copies, copy_packets, model_arena + 128 * 1024, COPIES, COPY,
                                    &model.shadow.dma),
                  PLUMB_OK);
-    config = (struct plumb_gem_config){
-        .name = "gem0",
-        .registers = MODEL_BASE,
-        .address = plumb_ethernet_address((const uint8_t[6]){2, 0, 0, 0, 0, 9}),
-        .phy = PLUMB_GEM_PHY_ANY,
-        .landing = PLUMB_LANDING_OFFSET,
-        .dma = &model.shadow.dma,
-        .rx_pool = &rx_pool,
-        .rx_buffer = buffer,
 #ifdef CONFIG_PLUMB_GEM_RX_COPIES
-        .rx_copies = &copies,
+    config.rx_copies = &copies;
 #endif
-        .rx = {rx_ring, MODEL_RX_RING, rx_held, NULL, RING},
-        .tx = {tx_ring, MODEL_TX_RING, tx_held, tx_mapped, RING},
-    };
 }
 
 static void begin(uint16_t buffer, bool pad_every) {
     prepare(buffer);
     model.pad_every = model.shadow.coherent = pad_every; /* it writes into the next */
-    expect_equal(plumb_gem_create(&gem, &config), PLUMB_OK);
+    start();
     expect_equal(gem.offset, !PADDED     ? PLUMB_GEM_OFFSET_UNUSED
                              : pad_every ? PLUMB_GEM_OFFSET_EVERY
                                          : PLUMB_GEM_OFFSET_FIRST);
     expect_equal(gem.netif.landing, PLUMB_LANDING_OFFSET);
-    gem.netif.input = keep;
-    expect_equal(gem.netif.driver->start(&gem.netif), PLUMB_OK);
 }
 
 static void end(void) {
-    put_kept();
-    gem.netif.driver->stop(&gem.netif);
-    expect_equal(rx_pool.free_count, rx_pool.count);
+    stop();
     expect_equal(copies.free_count, copies.count);
-}
-
-static void poll(void) {
-    static uint64_t now_us;
-
-    for (unsigned turns = 0; turns < 100; turns++)
-        if (!gem.netif.driver->poll(&gem.netif, now_us += 10, 4) && !plumb_gem_pending(&gem))
-            return;
-    fail_msg("the driver never comes to rest");
-}
-
-static void fill(unsigned frame) {
-    for (unsigned i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)(frame * 31 + i * 7 + (i >> 8));
 }
 
 static bool is_copied(unsigned length) {
@@ -121,17 +65,10 @@ static bool is_copied(unsigned length) {
 }
 
 static void expect_frame(const struct plumb_packet *packet, unsigned length, bool copied) {
-    uint8_t found[2048];
-
-    expect_equal((uintptr_t)packet->data % 4, 2);
-    expect_equal(packet->total, length);
     assert_ptr_equal(packet->pool, copied ? &copies : &rx_pool);
     if (copied)
-        expect(!packet->more && packet->length == length);
-    expect_equal(plumb_packet_copy_out(packet, 0, found, sizeof found), length);
-    for (unsigned i = 0; i < length; i++)
-        if (found[i] != bytes[i])
-            fail_msg("a frame of %u bytes differs at %u", length, i);
+        expect(!packet->more);
+    expect_bytes(packet, length);
 }
 
 /* ---- tests ---- */
@@ -141,12 +78,12 @@ static void every_length(uint16_t buffer, bool pad_every) {
     for (unsigned length = 14; length <= FULL; length++) {
         fill(length);
         expect(model_receive(bytes, length));
-        poll();
+        poll_all();
         expect_equal(kept_count, 1);
         expect_frame(kept[0], length, is_copied(length));
         put_kept();
     }
-    expect_equal(gem.netif.counters[PLUMB_NETIF_rx_frames], FULL - 13);
+    expect_equal(counter(PLUMB_NETIF_rx_frames), FULL - 13);
     end();
 }
 
@@ -160,7 +97,7 @@ static void every_length_arrives_whole(void **state) {
 
 /* Copies are held, written to and given back while the ring goes round and lines are lost. */
 static void held_frames_keep_their_bytes(void **state) {
-    unsigned numbers[KEPT], lengths[KEPT];
+    unsigned numbers[RIG_KEPT], lengths[RIG_KEPT];
 
     (void)state;
     begin(PART, false);
@@ -169,24 +106,15 @@ static void held_frames_keep_their_bytes(void **state) {
         unsigned length = 14 + (unsigned)rand() % (rand() % 2 ? 150 : 300), before = kept_count;
         fill(frame);
         expect(model_receive(bytes, length));
-        poll();
+        poll_all();
         expect_equal(kept_count, before + 1);
+        expect_frame(kept[before], length, is_copied(length));
         numbers[before] = frame;
         lengths[before] = length;
         shadow_dma_disturb(&model.shadow);
-        while (kept_count > 4 || (kept_count && rand() % 3 == 0)) {
-            unsigned i = (unsigned)rand() % kept_count;
-            fill(numbers[i]);
-            expect_frame(kept[i], lengths[i], is_copied(lengths[i]));
-            memset(kept[i]->data, 0xEE, kept[i]->length);
-            kept[i]->dirty = true;
-            plumb_packet_put(kept[i]);
-            kept[i] = kept[--kept_count];
-            numbers[i] = numbers[kept_count];
-            lengths[i] = lengths[kept_count];
-        }
+        put_some(numbers, lengths, 4);
     }
-    expect_equal(gem.netif.counters[PLUMB_NETIF_rx_frames], 3000);
+    expect_equal(counter(PLUMB_NETIF_rx_frames), 3000);
     end();
 }
 
@@ -197,11 +125,11 @@ static void copied_frames_hold_no_receive_buffer(void **state) {
     unsigned before = rx_pool.free_count;
     fill(1);
     expect(model_receive(bytes, 60));
-    poll();
+    poll_all();
     expect_equal(rx_pool.free_count, COPIES_EXIST ? before : before - 1);
     put_kept();
     expect(model_receive(bytes, 1000));
-    poll();
+    poll_all();
     expect_equal(rx_pool.free_count, LINEAR ? before : before - 8);
     end();
 }
@@ -220,17 +148,17 @@ static void without_copies_nothing_is_lost_that_need_not_be(void **state) {
     for (unsigned i = 0; i < 100; i++) {
         unsigned length = i % 2 ? 100 : 700;
         expect(model_receive(bytes, length));
-        poll();
+        poll_all();
         expect_equal(kept_count, LINEAR ? 0 : 1);
         if (!LINEAR)
             expect_frame(kept[0], length, false);
         put_kept();
     }
-    expect_equal(gem.netif.counters[PLUMB_NETIF_rx_no_buffer], LINEAR ? 100 : 0);
+    expect_equal(counter(PLUMB_NETIF_rx_no_buffer), LINEAR ? 100 : 0);
     while (count)
         plumb_packet_put(taken[--count]);
     expect(model_receive(bytes, 700));
-    poll();
+    poll_all();
     expect_frame(kept[0], 700, is_copied(700));
     end();
 }
@@ -256,21 +184,21 @@ static void broken_frames_are_dropped_once(void **state) {
         unsigned before = gem.netif.counters[broken[i].counted];
         for (unsigned k = 0; k < 3 && broken[i].controls[k]; k++)
             expect(model_write_descriptor(broken[i].controls[k]));
-        poll();
+        poll_all();
         expect_equal(gem.netif.counters[broken[i].counted], before + 1);
         put_kept();
         expect(model_receive(bytes, 300));
-        poll();
+        poll_all();
         expect_equal(kept_count, 1);
         expect_frame(kept[0], 300, is_copied(300));
         put_kept();
     }
     for (unsigned i = 0; i < 20; i++) /* a frame that never ends */
         expect(model_write_descriptor(i ? 0 : RX_START));
-    poll();
-    expect_equal(gem.netif.counters[PLUMB_NETIF_rx_too_long], 1);
+    poll_all();
+    expect_equal(counter(PLUMB_NETIF_rx_too_long), 1);
     expect(model_receive(bytes, 300));
-    poll();
+    poll_all();
     expect_equal(kept_count, 1);
     end();
 }
@@ -279,7 +207,7 @@ static void a_stop_gives_back_what_was_being_collected(void **state) {
     (void)state;
     begin(PART, false);
     expect(model_write_descriptor(RX_START));
-    poll();
+    poll_all();
     end();
 }
 
@@ -287,11 +215,9 @@ static void a_verdict_is_passed_on(void **state) {
     (void)state;
     prepare(PART);
     config.checksum_offload = true;
-    expect_equal(plumb_gem_create(&gem, &config), PLUMB_OK);
-    gem.netif.input = keep;
-    expect_equal(gem.netif.driver->start(&gem.netif), PLUMB_OK);
+    start();
     expect(model_write_descriptor(RX_START | RX_END | 2U << 22 | 100));
-    poll();
+    poll_all();
     expect_equal(kept_count, 1);
     expect(kept[0]->flags & PLUMB_PACKET_CHECKSUM_GOOD);
     end();
