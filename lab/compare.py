@@ -229,7 +229,7 @@ def markdown(comparison: Comparison, gate: float | None) -> str:
     parts += [f"Not the same: {line}" for line in comparison.differences()]
     changes, omitted = shown(comparison)
     if changes:
-        rows = [[cell.replace("|", "\\|") for cell in row] for row in rows_of(changes)]
+        rows = [[report.markdown_cell(cell) for cell in row] for row in rows_of(changes)]
         parts.append(report.markdown_table(COLUMNS, rows))
     parts += _remarks(comparison, omitted)
     if gate is not None:
@@ -266,6 +266,8 @@ def show(comparison: Comparison, gate: float | None, terminal: Terminal) -> None
 
 def run(before: Run, after: Run, gate: float | None, is_markdown: bool, terminal: Terminal) -> int:
     """Prints; 1 if something is worse than the gate lets through."""
+    if gate is not None and not math.isfinite(gate):
+        raise LabError(f"--gate {gate} lets everything through: give it a percentage")
     comparison = compare(before, after)
     if not comparison.changes:
         raise LabError(

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Prints a run's records as tables, and writes docs/results.md and README.md's from them."""
 
+import re
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from .errors import LabError
@@ -113,12 +115,13 @@ def header(tools: dict[str, str], board: str, network: str, repeats: int) -> Row
 
 
 def rich_table(title: list[str], rows: Rows) -> Table:
-    """A table for the terminal."""
+    """A table for the terminal; brackets are what they are."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for index, name in enumerate(title):
-        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=index == 0)
+        justify = "left" if index == 0 else "right"
+        table.add_column(escape(name), justify=justify, no_wrap=index == 0)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     return table
 
 
@@ -140,6 +143,12 @@ def markdown_table(title: list[str], rows: Rows) -> str:
     """The same for a page."""
     lines = [title, ["---", *["--:"] * (len(title) - 1)], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def markdown_cell(text: str) -> str:
+    """A name as it is, whatever stands in it, in a table of Markdown."""
+    one_line = " ".join(text.splitlines())
+    return re.sub(r"([\\|`*<])", r"\\\1", one_line)
 
 
 def write_markdown(

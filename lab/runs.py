@@ -7,6 +7,7 @@ one before it of the same kind) and `recorded` (docs/results.md as it is committ
 """
 
 import json
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -84,12 +85,12 @@ def _record(path: Path, number: int, line: str) -> Record:
     where = f"{path}, line {number}"
     try:
         whole = json.loads(line)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise LabError(f"{where} is no record: {problem}") from problem
     if not isinstance(whole, dict):
         raise LabError(f"{where} is no record, but: {line[:60]}")
-    if isinstance(whole.get("schema"), int) and whole["schema"] > SCHEMA:
-        raise LabError(f"{where} is of schema {whole['schema']}; this lab knows {SCHEMA}")
+    if whole.get("schema", SCHEMA) not in range(1, SCHEMA + 1):
+        raise LabError(f"{where} is of schema {whole['schema']!r}; this lab knows {SCHEMA}")
     unknown = sorted(set(whole) - _NAMES)
     if unknown:
         raise LabError(f"{where} is no record: it has a field {unknown[0]!r}")
@@ -105,14 +106,28 @@ def _record(path: Path, number: int, line: str) -> Record:
 
 def _check(where: str, record: Record) -> None:
     for name in ("value", "spread"):
-        value = getattr(record, name)
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise LabError(f"{where} is no record: its {name} is {value!r}")
+        if not _is_number(getattr(record, name)):
+            raise LabError(f"{where} is no record: its {name} is {getattr(record, name)!r}")
+    if record.spread < 0:
+        raise LabError(f"{where} is no record: its spread is {record.spread!r}")
     for name in ("experiment", "board", "stack", "variant", "case", "metric", "unit"):
         if not isinstance(getattr(record, name), str):
             raise LabError(f"{where} is no record: its {name} is no text")
-    if not isinstance(record.tools, dict):
+    if not isinstance(record.tools, dict) or not all(
+        isinstance(told, str) for told in record.tools.values()
+    ):
         raise LabError(f"{where} is no record: its tools are {record.tools!r}")
+
+
+def _is_number(value: object) -> bool:
+    """One that can be compared: JSON's NaN would be neither better nor worse than any, and
+    a whole number may be beyond all others."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _time_of(path: Path) -> float:

@@ -3,6 +3,8 @@
 
 import io
 import json
+import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,6 +121,24 @@ def test_markdown_is_a_table_of_it(tmp_path):
     assert "**gate 3 %: 1 got worse by more**" in text.splitlines()
 
 
+ODD = "[red]a|b[/red] [/x] `c` *d* <e> \\\\| [/]"  # names are whatever somebody makes of them
+
+
+def test_names_are_shown_as_they_are(tmp_path):
+    about = {"case": ODD, "board": "[b]", "variant": "two\nlines"}
+    old = file(tmp_path / "a.jsonl", one("instructions_per_byte", 1.0, **about))
+    new = file(tmp_path / "b.jsonl", one("instructions_per_byte", 1.25, **about))
+    done = plumb("compare", old, new)
+    assert done.returncode == 0 and f"[b] {ODD}" in done.stdout
+    (row,) = [
+        line
+        for line in plumb("compare", old, new, "--markdown").stdout.splitlines()
+        if line.startswith("| [b]")
+    ]
+    assert re.sub(r"\\(.)", r"\1", row).startswith(f"| [b] {ODD} | two lines | instructions")
+    assert len(re.sub(r"\\.", "", row).split("|")) == len(compare.COLUMNS) + 2
+
+
 def test_what_was_made_otherwise_is_said(tmp_path):
     record = one("instructions_per_byte", 1.0)
     old = file(tmp_path / "a.jsonl", record)
@@ -135,7 +155,15 @@ def test_what_was_made_otherwise_is_said(tmp_path):
         ('{"value": 1}', "line 1 is no record: it has no experiment, board, case, metric, unit"),
         ("SCHEMA99", "of schema 99"),
         ("VALUE", "its value is '1'"),
+        ("SCHEMA0", "of schema 0"),
+        ("SCHEMA2", "of schema '2'"),
+        ("NAN", "its value is nan"),
+        ("INFINITE", "its value is inf"),
+        ("BEYOND", "its value is 1000"),
+        ("SPREAD", "its spread is -1"),
+        ("TOOLS", "its tools are {'compiler': ['gcc']}"),
         ("FIELD", "it has a field 'colour'"),
+        ("[" * 100000, "line 1 is no record"),
         ("\0\377", "is no file of records"),
     ],
 )
@@ -145,6 +173,13 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path, text, complaint):
     made = {
         "SCHEMA99": json.dumps(whole | {"schema": 99}),
         "VALUE": json.dumps(whole | {"value": "1"}),
+        "SCHEMA0": json.dumps(whole | {"schema": 0}),
+        "SCHEMA2": json.dumps(whole | {"schema": "2"}),
+        "NAN": json.dumps(whole | {"value": math.nan}),
+        "INFINITE": json.dumps(whole | {"value": math.inf}),
+        "BEYOND": json.dumps(whole | {"value": 10**400}),
+        "SPREAD": json.dumps(whole | {"spread": -1}),
+        "TOOLS": json.dumps(whole | {"tools": {"compiler": ["gcc"]}}),
         "FIELD": json.dumps(whole | {"colour": "red"}),
     }
     bad = tmp_path / "bad.jsonl"
@@ -160,7 +195,10 @@ def test_runs_without_anything_in_common_are_refused(tmp_path):
     new = file(tmp_path / "b.jsonl", one("throughput", 1.0, board="linux"))
     done = plumb("compare", old, new)
     assert done.returncode == 1 and "nothing in common" in done.stdout
-    assert plumb("compare", old, new, "--gate", "-1").returncode == 2
+    for nonsense in ("-1", "nan", "x"):
+        assert plumb("compare", old, new, "--gate", nonsense).returncode == 2
+    done = plumb("compare", old, old, "--gate", "inf")
+    assert done.returncode == 1 and "lets everything through" in done.stdout
 
 
 # ---- runs by name ----
