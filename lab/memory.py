@@ -2,9 +2,7 @@
 """The memory-cost model's side of a run: parameters of cores, what the plugin is told, and
 what it wrote (docs/memory-model.md)."""
 
-import json
 import re
-import time
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,6 +11,7 @@ from pathlib import Path
 from . import build
 from .elf import Program
 from .errors import LabError
+from .intervals import Intervals
 from .paths import LAB
 
 CORES = LAB / "cores"
@@ -149,48 +148,30 @@ class Memory:
     def __init__(self, firmware: Path, folder: Path, models: list[Model]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.models = models
-        self._map, self._out = folder / "functions.map", folder / "costs.jsonl"
-        self._out.unlink(missing_ok=True)
+        self._map = folder / "functions.map"
+        self._told = Intervals(folder / "costs.jsonl", "the memory model told of no transfer")
         program = Program(firmware)
         program.write_function_map(self._map)
         self._files = []
         for index, model in enumerate(models):
             self._files.append(folder / f"model-{index}")
             model.write(self._files[-1], regions_of(program))
-        self._offset = 0
 
     def option(self) -> str:
         """The value of the emulator's -plugin option."""
         files = "".join(f",model={path}" for path in self._files)
-        return f"{build.plugin('memory')},map={self._map},out={self._out}{files}"
+        return f"{build.plugin('memory')},map={self._map},out={self._told.path}{files}"
 
     def next(self, limit_s: float = 10.0) -> list[Cost]:
         """The next interval, waited for: a cost for each model."""
-        deadline = time.monotonic() + limit_s
-        while not (line := self._line()):
-            if time.monotonic() > deadline:
-                raise LabError(f"the memory model told of no transfer within {limit_s:g} s")
-            time.sleep(0.01)
-        return self._costs(line)
+        return self._costs(self._told.next(limit_s))
 
     def rest(self) -> list[list[Cost]]:
         """Every interval not yet read, of a program that has ended."""
-        return [self._costs(line) for line in iter(self._line, "")]
-
-    def _line(self) -> str:
-        if not self._out.exists():
-            return ""
-        with self._out.open() as file:
-            file.seek(self._offset)
-            line = file.readline()
-        if not line.endswith("\n"):
-            return ""
-        self._offset += len(line)
-        return line
+        return [self._costs(told) for told in self._told.rest()]
 
     @staticmethod
-    def _costs(line: str) -> list[Cost]:
-        whole = json.loads(line)
+    def _costs(whole: dict) -> list[Cost]:
         if whole["unwitnessed"]:
             raise LabError(
                 f"{whole['unwitnessed']} times a line of the cache was maintained that the model "

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The counting plugin's side of a run: what it is told, and what it wrote."""
 
-import json
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from . import build, work
 from .elf import Program
-from .errors import LabError
+from .intervals import Intervals
 from .payload import Buffers, Place, find, of_plumb, touched
 
 VECTORS_BYTES = 32  # of an ARM
@@ -75,12 +73,10 @@ class Profile:
         is of one kind."""
         folder.mkdir(parents=True, exist_ok=True)
         self._map = folder / "functions.map"
-        self._out = folder / "counts.jsonl"
-        self._out.unlink(missing_ok=True)
+        self._counts = Intervals(folder / "counts.jsonl", "the plugin counted no transfer")
         self._places = find(program, about.buffers(program)) if about else []
         elf = Program(program)
         elf.write_function_map(self._map, self._lines(elf, about) if about else ())
-        self._offset = 0
 
     def _lines(self, program: Program, about: Firmware) -> list[str]:
         lines = [f"work {k} {f.address:x}" for k, f in work.begins(program, about.rules)]
@@ -92,40 +88,20 @@ class Profile:
 
     def option(self) -> str:
         """The value of the emulator's -plugin option."""
-        return f"{build.plugin()},map={self._map},out={self._out}"
+        return f"{build.plugin()},map={self._map},out={self._counts.path}"
 
     def next(self, limit_s: float = 10.0) -> Interval:
         """The next interval, waited for."""
-        deadline = time.monotonic() + limit_s
-        while True:
-            line = self._line()
-            if line:
-                return self._interval(line)
-            if time.monotonic() > deadline:
-                raise LabError(f"the plugin counted no transfer within {limit_s:g} s")
-            time.sleep(0.01)
+        return self._interval(self._counts.next(limit_s))
 
     def skip(self) -> None:
         """Passes over everything written so far."""
-        while self._line():
-            pass
+        self._counts.rest()
 
     def rest(self) -> list[Interval]:
         """Every interval not yet read, of a program that has ended."""
-        return [self._interval(line) for line in iter(self._line, "")]
+        return [self._interval(counts) for counts in self._counts.rest()]
 
-    def _line(self) -> str:
-        if not self._out.exists():
-            return ""
-        with self._out.open() as file:
-            file.seek(self._offset)
-            line = file.readline()
-        if not line.endswith("\n"):
-            return ""
-        self._offset += len(line)
-        return line
-
-    def _interval(self, line: str) -> Interval:
-        whole = json.loads(line)
-        whole.pop("interval")
-        return Interval(**whole, places=self._places)
+    def _interval(self, counts: dict) -> Interval:
+        counts.pop("interval")
+        return Interval(**counts, places=self._places)
