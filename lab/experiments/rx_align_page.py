@@ -90,38 +90,35 @@ def tables(records: list[Record]) -> list[Table]:
     ]
 
 
-def _full_table(found: Found) -> Table:
-    metrics = {
-        "throughput": 1,
-        "throughput_busy": 1,
-        "idle_share": 1,
-        "instructions_per_byte": 3,
-        "touches_per_byte": 3,
-        "misaligned_accesses": 0,
-        "emulated_per_packet": 1,
-    }
+def _rate_table(
+    found: Found, title: str, rate: str, columns: dict[str, tuple[str, int]], note: str
+) -> Table:
+    """What was measured at a rate; `columns` are metrics and digits by heading."""
     rows = [
         [strategy, receive]
         + [
-            number(_value(found, strategy, receive, rx_align.FULL, metric), digits)
-            for metric, digits in metrics.items()
+            number(_value(found, strategy, receive, rate, metric), digits)
+            for metric, digits in columns.values()
         ]
         for strategy, receive in _rows(found)
     ]
-    return Table(
+    return Table(title, ["", "", *columns], rows, note)
+
+
+def _full_table(found: Found) -> Table:
+    return _rate_table(
+        found,
         "As fast as it goes, at 62.5 million instructions per second",
-        [
-            "",
-            "",
-            "Mbit/s",
-            "busy Mbit/s",
-            "idle %",
-            "instr/byte",
-            "touch/byte",
-            "misaligned",
-            "emulated/packet",
-        ],
-        rows,
+        rx_align.FULL,
+        {
+            "Mbit/s": ("throughput", 1),
+            "busy Mbit/s": ("throughput_busy", 1),
+            "idle %": ("idle_share", 1),
+            "instr/byte": ("instructions_per_byte", 3),
+            "touch/byte": ("touches_per_byte", 3),
+            "misaligned": ("misaligned_accesses", 0),
+            "emulated/packet": ("emulated_per_packet", 1),
+        },
         "Mbit/s by the board's own clock, waiting for the client included; busy: without. "
         "shift: the driver moves the frame by two bytes; halfword: headers are read by halves, "
         "and nothing is moved; pull: headers are copied in front; trap: loads of headers trap "
@@ -133,26 +130,18 @@ def _full_table(found: Found) -> Table:
 
 
 def _fixed_table(found: Found) -> Table:
-    metrics = {
-        "cpu_load": 1,
-        "instructions_per_byte": 3,
-        "touches_per_byte": 3,
-        "throughput": 1,
-        "idle_share": 1,
-    }
-    rows = [
-        [strategy, receive]
-        + [
-            number(_value(found, strategy, receive, rx_align.FIXED, metric), digits)
-            for metric, digits in metrics.items()
-        ]
-        for strategy, receive in _rows(found)
-    ]
-    return Table(
+    return _rate_table(
+        found,
         f"At {number(_rate(found), 0)} Mbit/s offered, which the slowest carries at a load of "
         f"{rx_align.LOAD:.0f} %",
-        ["", "", "CPU load %", "instr/byte", "touch/byte", "Mbit/s", "idle %"],
-        rows,
+        rx_align.FIXED,
+        {
+            "CPU load %": ("cpu_load", 1),
+            "instr/byte": ("instructions_per_byte", 3),
+            "touch/byte": ("touches_per_byte", 3),
+            "Mbit/s": ("throughput", 1),
+            "idle %": ("idle_share", 1),
+        },
         "Load: of the time that the bytes take at the offered rate. Mbit/s and idle by the board's "
         "clock, which keeps only about to that of the client that paces.",
     )
