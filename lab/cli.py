@@ -30,6 +30,8 @@ app = typer.Typer(
 BoardName = Annotated[str, typer.Option(help="The board: zynq or linux.")]
 Tap = Annotated[bool, typer.Option("--tap", help="A TAP device in a namespace of its own (root).")]
 Pcap = Annotated[Path | None, typer.Option(help="Write every frame to this file.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for the results.")]
+Limit = Annotated[int, typer.Option(min=1, help="Rows of each table.")]
 Opt = Annotated[str, typer.Option(help="The firmware's optimisation: O2 or Os.")]
 
 
@@ -121,7 +123,7 @@ def bench(
     tap: Tap = False,
     repeat: Annotated[int, typer.Option(min=1, help="Repeats of each measurement.")] = 5,
     quick: Annotated[bool, typer.Option("--quick", help="One repeat.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+    out: Out = None,
     pcap: Pcap = None,
     opt: Opt = "O2",
     record: Annotated[
@@ -203,7 +205,7 @@ def profile(
         typer.Option(help="tcp_rx, tcp_tx, udp_rx, udp_tx; of echo, udp_echo (repeat); or all."),
     ] = None,
     tap: Tap = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+    out: Out = None,
     sampled: Annotated[
         bool, typer.Option("--sampled", help="By a timer on the board, idle included.")
     ] = False,
@@ -281,8 +283,8 @@ def audit(
     case: Annotated[str, typer.Option(help="Of iperf's transfers, only this one.")] = "",
     static: Annotated[bool, typer.Option("--static", help="By its code alone.")] = False,
     seconds: Annotated[float, typer.Option(min=0.1, help="How long it may run.")] = 10.0,
-    limit: Annotated[int, typer.Option(min=1, help="Rows of each table.")] = 25,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+    limit: Limit = 25,
+    out: Out = None,
 ) -> int:
     """Print who loads and stores how wide, and who misaligned, by function and by line."""
     from . import audit as auditing
@@ -307,7 +309,7 @@ def size(
         str, typer.Option(metavar="BUILD", help="Print what changed since this one.")
     ] = "",
     application: Annotated[str, typer.Option("--app", help="Of a preset.")] = "iperf",
-    limit: Annotated[int, typer.Option(min=1, help="Rows of each table.")] = 25,
+    limit: Limit = 25,
 ) -> int:
     """Print code, data, stack and structures of a build by file and function."""
     from . import anatomy
