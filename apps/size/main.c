@@ -15,6 +15,8 @@ enum { ECHO = 7, DISCARD = 9, BACKLOG = 4, GREETING = 64 };
 static const uint8_t words[GREETING];
 static struct plumb_reference greeting;
 
+/* Closes when the peer does, even if bytes still wait for room: apps/echo's, which sends them
+ * first, asks for the connection's state, and that would be measured here. */
 static void echo(struct plumb_tcp *connection, unsigned events, void *context) {
     struct plumb_iovec vector;
     (void)context;
