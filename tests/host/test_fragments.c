@@ -43,6 +43,25 @@ static void inject_piece(struct world *world, const struct whole *whole, unsigne
     world_inject(world, &frame);
 }
 
+static void inject_whole(struct world *world, const struct whole *whole) {
+    for (unsigned i = 0; i < pieces_of(whole); i++)
+        inject_piece(world, whole, i);
+}
+
+/* Eight bytes of a datagram that is never whole. */
+static void inject_eight(struct world *world, const struct frame_path *path,
+                         unsigned identification, unsigned offset) {
+    static const uint8_t bytes[8];
+    struct frame frame;
+    frame_fragment(&frame, path, UDP, identification, MORE | offset, bytes, 8);
+    world_inject(world, &frame);
+}
+
+/* Long enough that nobody waits for a missing part any more, and ICMP may answer again. */
+static void wait_for_no_more(struct world *world) {
+    world_run(world, (CONFIG_PLUMB_IPV4_REASSEMBLY_MS + 20000) * MILLISECOND);
+}
+
 static void make_echo(struct whole *whole, const struct world *world, unsigned payload,
                       unsigned piece) {
     whole->path = world_path(world, 0, 0);
@@ -70,9 +89,11 @@ static void make_udp(struct whole *whole, const struct world *world, unsigned pa
     fill(whole->bytes + 8, payload, payload);
 }
 
+static uint8_t answer[65536];
+
 /* Puts the stack's answer together; every part must be in order and fit the MTU. Returns its
  * length, 0 when there was none. */
-static unsigned collect_whole(struct world *world, uint8_t *to) {
+static unsigned collect_answer(struct world *world) {
     unsigned length = 0, identification = 0;
     struct frame *frame;
     while ((frame = world_collect(world))) {
@@ -83,7 +104,7 @@ static unsigned collect_whole(struct world *world, uint8_t *to) {
         if (length)
             expect_equal(frame_get16(frame, FRAME_NETWORK + 4), identification);
         identification = frame_get16(frame, FRAME_NETWORK + 4);
-        memcpy(to + length, frame->bytes + frame->transport, bytes);
+        memcpy(answer + length, frame->bytes + frame->transport, bytes);
         length += bytes;
         if (!(field & MORE))
             return length;
@@ -94,8 +115,7 @@ static unsigned collect_whole(struct world *world, uint8_t *to) {
 }
 
 static void expect_echoed(struct world *world, struct whole *whole) {
-    static uint8_t answer[65536];
-    expect_equal(collect_whole(world, answer), whole->length);
+    expect_equal(collect_answer(world), whole->length);
     expect_equal(answer[0], 0);
     expect_equal(frame_sum(answer, whole->length, 0), 0xffff);
     assert_memory_equal(answer + 8, whole->bytes + 8, whole->length - 8);
@@ -133,8 +153,7 @@ static void every_size_is_echoed(void **state) {
     for (unsigned payload = 0; payload <= LONGEST;
          payload += payload < 4600 || payload > LONGEST - 20 ? 1 : 977) {
         make_echo(whole, world, payload, 1480);
-        for (unsigned i = 0; i < pieces_of(whole); i++)
-            inject_piece(world, whole, i);
+        inject_whole(world, whole);
         expect_echoed(world, whole);
         world_run(world, 2 * MILLISECOND); /* as many as ICMP sends */
     }
@@ -307,7 +326,7 @@ static void random_cuts(void **state) {
         }
         assert_null(world_collect(world));
         if (!given_up)
-            world_run(world, (CONFIG_PLUMB_IPV4_REASSEMBLY_MS + 2000) * MILLISECOND);
+            wait_for_no_more(world);
         world_drain(world);
         expect_equal(side_buffers_used(&world->a), 0);
     }
@@ -351,7 +370,7 @@ static void too_late(void **state) {
     /* Nor about a message of ICMP. */
     make_echo(whole, world, 600, 208);
     inject_piece(world, whole, 0);
-    world_run(world, (CONFIG_PLUMB_IPV4_REASSEMBLY_MS + 2000) * MILLISECOND);
+    wait_for_no_more(world);
     assert_null(world_collect(world));
     free(whole);
     world_end(world);
@@ -360,28 +379,23 @@ static void too_late(void **state) {
 /* A source that fills its share loses what it sent, and others still get through. */
 static void one_source_cannot_take_all(void **state) {
     (void)state;
-    static const uint8_t bytes[8];
     struct world *world = world_single(0);
     struct whole *whole = whole_new();
-    struct frame frame;
     world_introduce(world);
     struct frame_path flood = world_path(world, 0, 0);
     flood.from = FRAME_IPV4(10, 0, 0, 99);
     for (unsigned round = 0; round < 2000; round++) {
-        frame_fragment(&frame, &flood, UDP, round / 30, MORE | (2 * round % 8000), bytes, 8);
-        world_inject(world, &frame);
+        inject_eight(world, &flood, round / 30, 2 * round % 8000);
         expect(side_buffers_used(&world->a) <= SOURCE_PACKETS);
         if (round % 50)
             continue;
         make_echo(whole, world, 1000, 400);
-        for (unsigned i = 0; i < pieces_of(whole); i++)
-            inject_piece(world, whole, i);
+        inject_whole(world, whole);
         unsigned held = side_buffers_used(&world->a);
-        static uint8_t answer[65536];
-        expect_equal(collect_whole(world, answer), 1008);
+        expect_equal(collect_answer(world), 1008);
         expect(held <= SOURCE_PACKETS);
     }
-    world_run(world, (CONFIG_PLUMB_IPV4_REASSEMBLY_MS + 20000) * MILLISECOND);
+    wait_for_no_more(world);
     expect_equal(side_buffers_used(&world->a), 0);
     free(whole);
     world_end(world);
@@ -390,10 +404,8 @@ static void one_source_cannot_take_all(void **state) {
 /* One that begins datagram after datagram displaces its own, not another's. */
 static void a_flood_displaces_its_own(void **state) {
     (void)state;
-    static const uint8_t bytes[8];
     struct world *world = world_single(0);
     struct whole *whole = whole_new();
-    struct frame frame;
     world_introduce(world);
     struct frame_path flood = world_path(world, 0, 0);
     flood.from = FRAME_IPV4(10, 0, 0, 99);
@@ -401,18 +413,15 @@ static void a_flood_displaces_its_own(void **state) {
     inject_piece(world, whole, 1);
     world_run(world, 5 * MILLISECOND); /* the oldest */
     struct counters before = counters_now(&world->a);
-    for (unsigned i = 0; i < 100; i++) {
-        frame_fragment(&frame, &flood, UDP, i, MORE, bytes, 8);
-        world_inject(world, &frame);
-    }
+    for (unsigned i = 0; i < 100; i++)
+        inject_eight(world, &flood, i, 0);
     counters_expect_drop(&world->a, &before, "ipv4_fragment_quota",
                          100 - (CONFIG_PLUMB_IPV4_REASSEMBLIES * 3 + 3) / 4);
     unsigned held = side_buffers_used(&world->a);
     inject_piece(world, whole, 0);
-    static uint8_t answer[65536];
-    expect_equal(collect_whole(world, answer), 1008);
+    expect_equal(collect_answer(world), 1008);
     expect_equal(side_buffers_used(&world->a), held - 1);
-    world_run(world, (CONFIG_PLUMB_IPV4_REASSEMBLY_MS + 20000) * MILLISECOND);
+    wait_for_no_more(world);
     free(whole);
     world_end(world);
 }
@@ -439,9 +448,8 @@ static void strangers_are_not_mixed(void **state) {
         inject_piece(world, whole, 1);
         assert_null(world_collect(world));
         inject_piece(world, whole, 0);
-        static uint8_t answer[65536];
-        expect_equal(collect_whole(world, answer), whole->length);
-        world_run(world, (CONFIG_PLUMB_IPV4_REASSEMBLY_MS + 20000) * MILLISECOND);
+        expect_equal(collect_answer(world), whole->length);
+        wait_for_no_more(world);
         world_drain(world);
         expect_equal(side_buffers_used(&world->a), 0);
         free(other);
@@ -483,19 +491,14 @@ static void checksum_of_the_whole(void **state) {
 /* A datagram of more parts than a source may have waiting ends as one. */
 static void more_than_a_share(void **state) {
     (void)state;
-    static const uint8_t bytes[8];
     struct world *world = world_single(0);
     struct frame_path path = world_path(world, 0, 0);
-    struct frame frame;
     world_introduce(world);
-    for (unsigned i = 0; i < SOURCE_PACKETS; i++) {
-        frame_fragment(&frame, &path, UDP, 5, MORE | i, bytes, 8);
-        world_inject(world, &frame);
-    }
+    for (unsigned i = 0; i < SOURCE_PACKETS; i++)
+        inject_eight(world, &path, 5, i);
     expect_equal(side_buffers_used(&world->a), SOURCE_PACKETS);
     struct counters before = counters_now(&world->a);
-    frame_fragment(&frame, &path, UDP, 5, MORE | SOURCE_PACKETS, bytes, 8);
-    world_inject(world, &frame);
+    inject_eight(world, &path, 5, SOURCE_PACKETS);
     counters_expect_drop(&world->a, &before, "ipv4_fragment_quota", SOURCE_PACKETS + 1);
     expect_equal(side_buffers_used(&world->a), 0);
     world_end(world);
@@ -505,26 +508,23 @@ static void more_than_a_share(void **state) {
  * last quarter alone. */
 static void many_sources(void **state) {
     (void)state;
-    static const uint8_t bytes[8];
     for (unsigned small = 0; small < 2; small++) {
         struct world *world =
             world_single(&(struct world_options){.receive_count = small ? 40 : 0});
         unsigned limit = small ? 30 : CONFIG_PLUMB_IPV4_REASSEMBLY_PACKETS;
         struct frame_path path = world_path(world, 0, 0);
         struct random random = {3};
-        struct frame frame;
         world_introduce(world);
         struct counters before = counters_now(&world->a);
         unsigned sent = 0;
         for (; sent < 3000; sent++) {
             path.from = FRAME_IPV4(10, 0, 0, 50) + random_below(&random, 6);
-            frame_fragment(&frame, &path, UDP, random_below(&random, 2), MORE | 2 * sent, bytes, 8);
-            world_inject(world, &frame);
+            inject_eight(world, &path, random_below(&random, 2), 2 * sent);
             expect(side_buffers_used(&world->a) <= limit);
         }
         unsigned held = side_buffers_used(&world->a);
         expect_equal(counters_drops(&world->a, &before), sent - held);
-        world_run(world, (CONFIG_PLUMB_IPV4_REASSEMBLY_MS + 20000) * MILLISECOND);
+        wait_for_no_more(world);
         expect_equal(counters_drops(&world->a, &before), sent);
         expect_equal(side_buffers_used(&world->a), 0);
         world_end(world);
@@ -548,22 +548,35 @@ static void interface_goes(void **state) {
 
 /* ---- both ways over the wire ---- */
 
+/* Returns a socket of `b`, of which `a` keeps what comes to PORT. */
+static struct plumb_udp *open_both(struct world *world, struct inbox *inbox) {
+    struct plumb_udp *from, *to;
+    expect_equal(plumb_udp_open(world->a.stack, endpoint_of(0, PORT), on_datagram, inbox, &to),
+                 PLUMB_OK);
+    expect_equal(plumb_udp_open(world->b.stack, endpoint_of(0, 0), on_datagram, inbox, &from),
+                 PLUMB_OK);
+    return from;
+}
+
+static void expect_received(const struct inbox *inbox, const uint8_t *payload, unsigned length) {
+    expect_equal(inbox->count, 1);
+    expect_equal(inbox->length, length);
+    assert_memory_equal(inbox->bytes, payload, length);
+}
+
 static void long_datagrams(void **state) {
     (void)state;
     static uint8_t payload[LONGEST];
     static struct inbox inbox;
     for (unsigned k = 0; k < 3; k++) {
-        struct plumb_udp *from, *to;
         struct world *world = world_pair(&(struct world_options){
             .capabilities =
                 k == 1 ? PLUMB_CAPABILITY_TX_CHECKSUM | PLUMB_CAPABILITY_RX_CHECKSUM : 0,
             .mtu = k == 2 ? 576 : 1500,
         });
+        struct plumb_udp *from = open_both(world, &inbox);
         struct plumb_endpoint at = endpoint_of(world->a.address, PORT);
         unsigned longest = k == 2 ? 20000 : LONGEST;
-        expect_equal(plumb_udp_open(world->a.stack, at, on_datagram, &inbox, &to), PLUMB_OK);
-        expect_equal(plumb_udp_open(world->b.stack, endpoint_of(0, 0), on_datagram, &inbox, &from),
-                     PLUMB_OK);
         struct counters before = counters_now(&world->a);
         expect_equal(plumb_udp_send(from, at, payload, 1), PLUMB_OK); /* neighbours meet */
         world_settle(world);
@@ -572,9 +585,7 @@ static void long_datagrams(void **state) {
             inbox.count = 0;
             expect_equal(plumb_udp_send(from, at, payload, length), PLUMB_OK);
             world_settle(world);
-            expect_equal(inbox.count, 1);
-            expect_equal(inbox.length, length);
-            assert_memory_equal(inbox.bytes, payload, length);
+            expect_received(&inbox, payload, length);
         }
         expect_equal(plumb_udp_send(from, at, payload, LONGEST + 1), PLUMB_ERROR_TOO_LONG);
         counters_expect_drop(&world->a, &before, 0, 0);
@@ -588,14 +599,11 @@ static void long_datagrams_over_a_bad_wire(void **state) {
     (void)state;
     static uint8_t payload[8000];
     static struct inbox inbox;
-    struct plumb_udp *from, *to;
     struct world *world = world_pair(&(struct world_options){
         .seed = 9, .faults = {.loss = 300, .duplication = 300, .reordering = 1000}});
+    struct plumb_udp *from = open_both(world, &inbox);
     struct plumb_endpoint at = endpoint_of(world->a.address, PORT);
     unsigned arrived = 0;
-    expect_equal(plumb_udp_open(world->a.stack, at, on_datagram, &inbox, &to), PLUMB_OK);
-    expect_equal(plumb_udp_open(world->b.stack, endpoint_of(0, 0), on_datagram, &inbox, &from),
-                 PLUMB_OK);
     fill(payload, sizeof payload, 1);
     for (unsigned i = 0; i < 400; i++) {
         inbox.count = 0;
@@ -608,7 +616,7 @@ static void long_datagrams_over_a_bad_wire(void **state) {
         }
     }
     expect(arrived > 200);
-    world_run(world, (CONFIG_PLUMB_IPV4_REASSEMBLY_MS + 2000) * MILLISECOND);
+    wait_for_no_more(world);
     world_end(world);
 }
 
@@ -616,18 +624,15 @@ static void long_datagrams_over_a_bad_wire(void **state) {
 static void no_packets_to_send_with(void **state) {
     (void)state;
     static uint8_t payload[20000];
-    struct inbox *inbox = calloc(1, sizeof *inbox);
-    struct plumb_udp *from;
+    static struct inbox inbox;
     struct world *world = world_pair(&(struct world_options){.segment_count = 8});
+    struct plumb_udp *from = open_both(world, &inbox);
     struct plumb_endpoint at = endpoint_of(world->a.address, PORT);
-    expect_equal(plumb_udp_open(world->b.stack, endpoint_of(0, 0), on_datagram, inbox, &from),
-                 PLUMB_OK);
     expect_equal(plumb_udp_send(from, at, payload, 1), PLUMB_OK); /* neighbours meet */
     world_settle(world);
     expect_equal(plumb_udp_send(from, at, payload, sizeof payload), PLUMB_ERROR_NO_BUFFER);
     expect_equal(side_buffers_used(&world->b), 0);
     expect_equal(plumb_udp_send(from, at, payload, 8 * 1480 - 8), PLUMB_OK);
-    free(inbox);
     world_end(world);
 }
 
@@ -668,19 +673,16 @@ static void an_unknown_neighbour(void **state) {
     (void)state;
     static uint8_t payload[5000];
     static struct inbox inbox;
-    struct plumb_udp *from, *to;
     struct world *world = world_pair(0);
+    struct plumb_udp *from = open_both(world, &inbox);
     struct plumb_endpoint at = endpoint_of(world->a.address, PORT);
-    expect_equal(plumb_udp_open(world->a.stack, at, on_datagram, &inbox, &to), PLUMB_OK);
-    expect_equal(plumb_udp_open(world->b.stack, endpoint_of(0, 0), on_datagram, &inbox, &from),
-                 PLUMB_OK);
     inbox.count = 0;
     struct counters before = counters_now(&world->b);
     expect_equal(plumb_udp_send(from, at, payload, sizeof payload), PLUMB_ERROR_WOULD_BLOCK);
     world_settle(world);
     expect_equal(plumb_udp_send(from, at, payload, sizeof payload), PLUMB_OK);
     world_settle(world);
-    expect_equal(inbox.count, 1);
+    expect_received(&inbox, payload, sizeof payload);
     counters_expect_drop(&world->b, &before, 0, 0);
     world_end(world);
 }
