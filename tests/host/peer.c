@@ -223,6 +223,15 @@ struct world *connected(struct user *user, struct peer *peer, const struct world
     return world;
 }
 
+struct world *connecting(struct user *user, struct peer *peer) {
+    struct world *world = world_single(0);
+    world_introduce(world);
+    user_connect_from(user, 5000, &world->a, world->b.address, 80);
+    *peer = peer_at(world, 80, 5000);
+    peer_accept(peer, TCP_SYN);
+    return world;
+}
+
 void disconnected(struct world *world, struct user *user) {
     user_end(user);
     world_settle(world);

@@ -86,6 +86,9 @@ struct plumb_tcp_info user_info(const struct user *user);
 /* A world with a listening user and a connected peer. */
 struct world *connected(struct user *user, struct peer *peer, const struct world_options *options);
 
+/* A world with a connecting user, and the peer that has its SYN and has not answered. */
+struct world *connecting(struct user *user, struct peer *peer);
+
 /* Ends both and checks for leaks; whatever is still open is aborted. */
 void disconnected(struct world *world, struct user *user);
 

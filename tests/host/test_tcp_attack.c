@@ -481,15 +481,9 @@ static void icmp_ends_a_connection_attempt(void **state) {
     (void)state;
     for (unsigned exact = 0; exact < 2; exact++) {
         struct user user = {0};
-        struct world *world = world_single(0);
-        struct peer peer = {.world = world};
-        world_introduce(world);
-        user_connect(&user, &world->a, world->b.address, 4000);
-        world_settle(world);
-        struct frame *frame = world_collect(world);
-        assert_non_null(frame);
-        peer.path = world_path(world, 4000, (uint16_t)frame_get16(frame, FRAME_TRANSPORT));
-        uint32_t initial = frame_get32(frame, FRAME_TRANSPORT + 4);
+        struct peer peer;
+        struct world *world = connecting(&user, &peer);
+        uint32_t initial = peer.acknowledgement - 1;
         icmp_about(&peer, 3, 3, 0, exact ? initial : initial + 12345);
         expect_equal(user.events, exact ? PLUMB_TCP_CLOSED : 0);
         if (exact)

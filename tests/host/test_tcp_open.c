@@ -190,15 +190,9 @@ static void unanswered_syn_times_out(void **state) {
 static void refused(void **state) {
     (void)state;
     struct user user = {0};
-    struct world *world = world_single(0);
-    struct peer peer = {.world = world, .sequence = 5, .window = 65535};
-    world_introduce(world);
-    user_connect(&user, &world->a, world->b.address, 4000);
-    world_settle(world);
-    struct frame *frame = world_collect(world);
-    assert_non_null(frame);
-    peer.path = world_path(world, 4000, (uint16_t)frame_get16(frame, FRAME_TRANSPORT));
-    uint32_t initial = frame_get32(frame, FRAME_TRANSPORT + 4);
+    struct peer peer;
+    struct world *world = connecting(&user, &peer);
+    uint32_t initial = peer.acknowledgement - 1;
     /* Resets that acknowledge something else, or nothing, are somebody else's. */
     struct counters before = counters_now(&world->a);
     peer_send_at(&peer, 0, initial, TCP_RST | TCP_ACK, 0, 0);
@@ -220,15 +214,9 @@ static void refused(void **state) {
 static void unacceptable_ack_to_a_syn_is_reset(void **state) {
     (void)state;
     struct user user = {0};
-    struct world *world = world_single(0);
-    struct peer peer = {.world = world, .sequence = 5, .window = 65535};
-    world_introduce(world);
-    user_connect(&user, &world->a, world->b.address, 4000);
-    world_settle(world);
-    struct frame *frame = world_collect(world);
-    assert_non_null(frame);
-    peer.path = world_path(world, 4000, (uint16_t)frame_get16(frame, FRAME_TRANSPORT));
-    uint32_t wrong = frame_get32(frame, FRAME_TRANSPORT + 4) + 1000;
+    struct peer peer;
+    struct world *world = connecting(&user, &peer);
+    uint32_t wrong = peer.acknowledgement + 1000;
     peer_send_at(&peer, 900, wrong, TCP_SYN | TCP_ACK, 0, 0);
     expect_equal(peer_expect(&peer, TCP_RST)->sequence, wrong);
     expect_equal(user.events, 0);
@@ -239,16 +227,9 @@ static void unacceptable_ack_to_a_syn_is_reset(void **state) {
 static void simultaneous_open(void **state) {
     (void)state;
     struct user user = {0};
-    struct world *world = world_single(0);
-    struct peer peer = {.world = world, .sequence = 3000, .window = 65535};
-    world_introduce(world);
-    user_connect(&user, &world->a, world->b.address, 4000);
-    world_settle(world);
-    struct frame *frame = world_collect(world);
-    assert_non_null(frame);
-    peer.path = world_path(world, 4000, (uint16_t)frame_get16(frame, FRAME_TRANSPORT));
-    uint32_t initial = frame_get32(frame, FRAME_TRANSPORT + 4);
-    peer.acknowledgement = initial + 1;
+    struct peer peer;
+    struct world *world = connecting(&user, &peer);
+    uint32_t initial = peer.acknowledgement - 1;
     peer_send_syn(&peer, TCP_SYN, mss_1460, 4);
     struct segment *answer = peer_expect(&peer, TCP_SYN | TCP_ACK);
     expect_equal(answer->sequence, initial);
@@ -810,16 +791,6 @@ static void thousand_connections(void **state) {
 }
 
 /* ---- calls at odd times ---- */
-
-/* A connection whose SYN is out, and its peer. */
-static struct world *connecting(struct user *user, struct peer *peer) {
-    struct world *world = world_single(0);
-    world_introduce(world);
-    user_connect_from(user, 5000, &world->a, world->b.address, 80);
-    *peer = peer_at(world, 80, 5000);
-    peer_accept(peer, TCP_SYN);
-    return world;
-}
 
 static struct plumb_tcp_info info_of(const struct plumb_tcp *connection) {
     struct plumb_tcp_info info;
