@@ -9,8 +9,9 @@
 
 #include "peer.h"
 #include "tcp/tcp.h"
+#include "two_ways.h"
 
-enum { PORT = 80, FROM = 40000, LOAN = 4000, ORDINARY = 0, EXPECTING = 1 };
+enum { PORT = 80, FROM = 40000, LOAN = 4000 };
 
 struct pair {
     struct world *world[2];
@@ -20,25 +21,6 @@ struct pair {
     struct random random;
     uint32_t behind; /* where the peer's stream begins */
 };
-
-/* How many frames went the ordinary way; see CMakeLists.txt. */
-void __real_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet);
-void __wrap_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet);
-
-static unsigned ordinary[2];
-
-static void observe(struct plumb_netif *netif, const struct plumb_packet *packet, bool sent,
-                    void *context) {
-    (void)netif;
-    (void)packet;
-    (void)sent;
-    (void)context;
-}
-
-void __wrap_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet) {
-    ordinary[netif->observer ? ORDINARY : EXPECTING]++;
-    __real_pl_ethernet_input(netif, packet);
-}
 
 static void expect_same_fields(const struct plumb_tcp *a, const struct plumb_tcp *b) {
 #define SAME(field) expect_equal(a->field, b->field)
@@ -75,22 +57,7 @@ static void expect_same_fields(const struct plumb_tcp *a, const struct plumb_tcp
 }
 
 static void expect_same(struct pair *pair) {
-    struct counters counters[2];
-    struct frame *sent[2];
-
-    do {
-        for (unsigned i = 0; i < 2; i++)
-            sent[i] = world_collect_any(pair->world[i]);
-        expect_equal(sent[0] != 0, sent[1] != 0);
-        if (sent[0]) {
-            expect_equal(sent[0]->length, sent[1]->length);
-            assert_memory_equal(sent[0]->bytes, sent[1]->bytes, sent[0]->length);
-        }
-    } while (sent[0]);
-    for (unsigned i = 0; i < 2; i++)
-        counters[i] = counters_now(&pair->world[i]->a);
-    assert_memory_equal(&counters[0], &counters[1], sizeof counters[0]);
-    expect_equal(side_buffers_used(&pair->world[0]->a), side_buffers_used(&pair->world[1]->a));
+    expect_same_worlds(pair->world[0], pair->world[1]);
     const struct user *a = &pair->user[0], *b = &pair->user[1];
     expect_equal(a->events, b->events);
     expect_equal(a->calls, b->calls);
@@ -108,7 +75,7 @@ static void pair_begin(struct pair *pair, const struct world_options *options) {
     for (unsigned i = 0; i < 2; i++) {
         pair->world[i] = connected(&pair->user[i], &pair->peer[i], options);
         if (i == ORDINARY)
-            plumb_netif_observe(pair->world[i]->a.netif, observe, 0);
+            go_the_ordinary_way(pair->world[i]);
     }
     pair->behind = pair->peer[0].sequence;
     expect_same(pair);
@@ -291,13 +258,12 @@ static void test_observer_sees_every_frame(void **state) {
     (void)state;
     pair_begin(&pair, 0);
     take_one(&pair, 1000);
-    struct plumb_netif *netif = pair.world[EXPECTING]->a.netif;
-    plumb_netif_observe(netif, observe, 0);
+    go_the_ordinary_way(pair.world[EXPECTING]);
     ordinary[ORDINARY] = 0;
     take_one(&pair, 1000);
     take_one(&pair, 1000);
     expect_equal(ordinary[ORDINARY], 4);
-    plumb_netif_observe(netif, 0, 0);
+    plumb_netif_observe(pair.world[EXPECTING]->a.netif, 0, 0);
     take_one(&pair, 1000);
     ordinary[EXPECTING] = 0;
     take_one(&pair, 1000);

@@ -8,9 +8,9 @@
  */
 #include <string.h>
 
-#include "harness.h"
+#include "two_ways.h"
 
-enum { PORT = 7, FROM = 4000, ORDINARY = 0, EXPECTING = 1 };
+enum { PORT = 7, FROM = 4000 };
 
 /* What the handler does. */
 enum deed {
@@ -44,25 +44,6 @@ struct place {
 struct pair {
     struct place place[2];
 };
-
-/* How many frames went the ordinary way; see CMakeLists.txt. */
-void __real_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet);
-void __wrap_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet);
-
-static unsigned ordinary[2];
-
-static void observe(struct plumb_netif *netif, const struct plumb_packet *packet, bool sent,
-                    void *context) {
-    (void)netif;
-    (void)packet;
-    (void)sent;
-    (void)context;
-}
-
-void __wrap_pl_ethernet_input(struct plumb_netif *netif, struct plumb_packet *packet) {
-    ordinary[netif->observer ? ORDINARY : EXPECTING]++;
-    __real_pl_ethernet_input(netif, packet);
-}
 
 static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
                         const struct plumb_udp_source *source, void *context);
@@ -125,22 +106,7 @@ static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
 
 static void expect_same(struct pair *pair) {
     struct place *a = &pair->place[0], *b = &pair->place[1];
-    struct counters counters[2];
-    struct frame *sent[2];
-
-    do {
-        for (unsigned i = 0; i < 2; i++)
-            sent[i] = world_collect_any(pair->place[i].world);
-        expect_equal(sent[0] != 0, sent[1] != 0);
-        if (sent[0]) {
-            expect_equal(sent[0]->length, sent[1]->length);
-            assert_memory_equal(sent[0]->bytes, sent[1]->bytes, sent[0]->length);
-        }
-    } while (sent[0]);
-    for (unsigned i = 0; i < 2; i++)
-        counters[i] = counters_now(&pair->place[i].world->a);
-    assert_memory_equal(&counters[0], &counters[1], sizeof counters[0]);
-    expect_equal(side_buffers_used(&a->world->a), side_buffers_used(&b->world->a));
+    expect_same_worlds(a->world, b->world);
     expect_equal(a->calls, b->calls);
     expect_equal(a->result, b->result);
     expect_equal(a->length, b->length);
@@ -162,7 +128,7 @@ static void pair_begin(struct pair *pair, const struct world_options *options, e
         open_at(place, 0);
         world_introduce(place->world);
         if (i == ORDINARY)
-            plumb_netif_observe(place->world->a.netif, observe, 0);
+            go_the_ordinary_way(place->world);
     }
     expect_same(pair);
 }
@@ -347,7 +313,7 @@ static void test_what_ends_it(void **state) {
             struct place *place = &pair.place[i];
             struct plumb_netif *netif = place->world->a.netif;
             if (k == 0 && i == EXPECTING)
-                plumb_netif_observe(netif, observe, 0);
+                go_the_ordinary_way(pair.place[EXPECTING].world);
             if (k == 1)
                 plumb_udp_close(place->socket);
             if (k == 2)
