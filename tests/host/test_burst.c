@@ -418,6 +418,10 @@ static void arrive(struct peer *peer, uint32_t acknowledgement, unsigned flags, 
     expect_equal(plumb_wire_inject(peer->world->a.end, frame.bytes, frame.length), PLUMB_OK);
 }
 
+static void acknowledge(struct peer *peer, uint32_t number) {
+    arrive(peer, number, TCP_ACK, 0, 0);
+}
+
 /* Sends so many segments, and returns where they begin. */
 static uint32_t send_segments(struct peer *peer, struct user *user, unsigned count) {
     uint32_t base = user->connection->send_next;
@@ -438,7 +442,7 @@ static struct plumb_tcp_info acknowledged(bool in_a_batch, uint32_t threshold) {
     if (threshold)
         user.connection->slow_start_threshold = threshold;
     for (unsigned i = 1; i <= 5; i++) {
-        arrive(&peer, base + i * 2 * MSS, TCP_ACK, 0, 0);
+        acknowledge(&peer, base + i * 2 * MSS);
         if (!in_a_batch)
             world_settle(world);
     }
@@ -475,9 +479,9 @@ static void duplicates_behind_a_batch_count(void **state) {
 
     (void)state;
     for (unsigned i = 1; i <= 3; i++)
-        arrive(&peer, base + i * MSS, TCP_ACK, 0, 0);
+        acknowledge(&peer, base + i * MSS);
     for (unsigned i = 0; i < 3; i++)
-        arrive(&peer, base + 3 * MSS, TCP_ACK, 0, 0);
+        acknowledge(&peer, base + 3 * MSS);
     world_settle(world);
     expect_equal(counters_moved(&world->a, &before, "tcp_fast_retransmit"), 1);
     expect_equal(user.connection->send_unacked, base + 3 * MSS);
@@ -494,14 +498,14 @@ static void a_batch_takes_no_step_back(void **state) {
     struct counters before = counters_now(&world->a);
 
     (void)state;
-    arrive(&peer, base + 4 * MSS, TCP_ACK, 0, 0);
-    arrive(&peer, base + 2 * MSS, TCP_ACK, 0, 0);
+    acknowledge(&peer, base + 4 * MSS);
+    acknowledge(&peer, base + 2 * MSS);
     world_settle(world);
     expect_equal(user.connection->send_unacked, base + 4 * MSS);
     expect_equal(user.connection->send_queued, 2 * MSS);
     expect_equal(counters_drops(&world->a, &before), 0);
-    arrive(&peer, base + 5 * MSS, TCP_ACK, 0, 0);
-    arrive(&peer, base + 7 * MSS, TCP_ACK, 0, 0);
+    acknowledge(&peer, base + 5 * MSS);
+    acknowledge(&peer, base + 7 * MSS);
     world_settle(world);
     counters_expect_drop(&world->a, &before, "tcp_acknowledgement", 1);
     expect_equal(user.connection->send_unacked, base + 5 * MSS);
@@ -517,8 +521,8 @@ static void a_batch_is_done_before_anything_else(void **state) {
     uint32_t base = send_segments(&peer, &user, 6);
 
     (void)state;
-    arrive(&peer, base + MSS, TCP_ACK, 0, 0);
-    arrive(&peer, base + 2 * MSS + 100, TCP_ACK, 0, 0);
+    acknowledge(&peer, base + MSS);
+    acknowledge(&peer, base + 2 * MSS + 100);
     arrive(&peer, base + 2 * MSS + 100, TCP_ACK, "data", 4);
     world_settle(world);
     expect_equal(user.length, 4);
@@ -526,7 +530,7 @@ static void a_batch_is_done_before_anything_else(void **state) {
     expect_equal(user.connection->send_first->sequence, base + 2 * MSS + 100);
     expect_equal(user.connection->send_queued, 4 * MSS - 100);
     world_drain(world);
-    arrive(&peer, base + 4 * MSS, TCP_ACK, 0, 0);
+    acknowledge(&peer, base + 4 * MSS);
     arrive(&peer, 0, TCP_RST, 0, 0);
     world_settle(world);
     expect_equal(user.error, PLUMB_ERROR_RESET);
@@ -542,10 +546,10 @@ static void a_batch_ends_at_another_window(void **state) {
     uint32_t base = send_segments(&peer, &user, 6);
 
     (void)state;
-    arrive(&peer, base + MSS, TCP_ACK, 0, 0);
+    acknowledge(&peer, base + MSS);
     peer.window = 3 * MSS;
-    arrive(&peer, base + 2 * MSS, TCP_ACK, 0, 0);
-    arrive(&peer, base + 3 * MSS, TCP_ACK, 0, 0);
+    acknowledge(&peer, base + 2 * MSS);
+    acknowledge(&peer, base + 3 * MSS);
     world_settle(world);
     expect_equal(user.connection->send_window, 3 * MSS);
     expect_equal(user.connection->send_unacked, base + 3 * MSS);
@@ -564,8 +568,8 @@ static void a_late_batch_spares_sending_again(void **state) {
     expect(user.connection->retransmitted >= 1);
     expect(user.connection->send_next != user.connection->send_most);
     world_drain(world);
-    arrive(&peer, base + 3 * MSS, TCP_ACK, 0, 0);
-    arrive(&peer, base + 5 * MSS, TCP_ACK, 0, 0);
+    acknowledge(&peer, base + 3 * MSS);
+    acknowledge(&peer, base + 5 * MSS);
     world_settle(world);
     expect_equal(peer_expect(&peer, TCP_ACK)->sequence, base + 5 * MSS);
     peer_expect_nothing(&peer);

@@ -53,6 +53,13 @@ static struct plumb_udp *open_socket(struct world *world) {
     return socket;
 }
 
+/* The stack asks for the test's address, and is answered. */
+static void meet_neighbour(struct world *world, struct plumb_udp *socket) {
+    plumb_udp_send(socket, endpoint_of(world->b.address, 9), "x", 1);
+    arp_from(world, 2, world->b.ethernet, world->b.address, world->a.address);
+    world_drain(world);
+}
+
 /* Sends one datagram to `address`; returns whether it went out to `hardware`. */
 static bool datagram_reaches(struct world *world, struct plumb_udp *socket, uint32_t address,
                              const uint8_t hardware[6]) {
@@ -348,9 +355,7 @@ static void arp_unsolicited_answers_change_nothing(void **state) {
     arp_from(world, 2, stranger, world->b.address, world->a.address);
     counters_expect_drop(&world->a, &before, "arp_unsolicited", 1);
 
-    plumb_udp_send(socket, endpoint_of(world->b.address, 9), "x", 1);
-    arp_from(world, 2, world->b.ethernet, world->b.address, world->a.address);
-    world_drain(world);
+    meet_neighbour(world, socket);
     before = counters_now(&world->a);
     arp_from(world, 2, stranger, world->b.address, world->a.address);
     counters_expect_drop(&world->a, &before, "arp_unsolicited", 1);
@@ -367,9 +372,7 @@ static void arp_ages_and_confirms(void **state) {
     (void)state;
     struct world *world = world_single(0);
     struct plumb_udp *socket = open_socket(world);
-    plumb_udp_send(socket, endpoint_of(world->b.address, 9), "x", 1);
-    arp_from(world, 2, world->b.ethernet, world->b.address, world->a.address);
-    world_drain(world);
+    meet_neighbour(world, socket);
     world_run(world, (CONFIG_PLUMB_ARP_REACHABLE_MS - 2000) * MILLISECOND);
     expect(datagram_reaches(world, socket, world->b.address, world->b.ethernet));
     expect_equal(requests_sent(world, world->b.address), 0);
@@ -395,9 +398,7 @@ static void arp_forgets_who_does_not_answer(void **state) {
     (void)state;
     struct world *world = world_single(0);
     struct plumb_udp *socket = open_socket(world);
-    plumb_udp_send(socket, endpoint_of(world->b.address, 9), "x", 1);
-    arp_from(world, 2, world->b.ethernet, world->b.address, world->a.address);
-    world_drain(world);
+    meet_neighbour(world, socket);
     for (unsigned i = 0; i < 80; i++) {
         plumb_udp_send(socket, endpoint_of(world->b.address, 9), "x", 1);
         world_run(world, SECOND);
@@ -523,9 +524,7 @@ static void arp_claims_move_no_known_neighbour(void **state) {
         unsigned at = turn / CLAIMS, claim = turn % CLAIMS;
         struct world *world = world_single(0);
         struct plumb_udp *socket = open_socket(world);
-        plumb_udp_send(socket, endpoint_of(world->b.address, 9), "x", 1);
-        arp_from(world, 2, world->b.ethernet, world->b.address, world->a.address);
-        world_drain(world);
+        meet_neighbour(world, socket);
         /* Confirmed once, for it was used, and not used since. */
         if (at != REACHABLE)
             answer_for(world, 2 * CONFIG_PLUMB_ARP_REACHABLE_MS / 1000 + 5);
