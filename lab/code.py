@@ -54,11 +54,6 @@ class Findings:
     split_stores: int = 0
     copies: Counter[int] = field(default_factory=Counter)  # small calls, by length
 
-    @property
-    def is_suspect(self) -> bool:
-        """Whether it handles words whose alignment its compiler did not know."""
-        return bool(self.split_loads or self.split_stores or self.copies)
-
 
 @dataclass(frozen=True)
 class Machine:

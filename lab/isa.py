@@ -7,7 +7,6 @@ from functools import cache
 from .errors import LabError
 
 CLANG = "clang-19"
-COMPILERS = ("gcc", "clang")
 OPTS = ("O0", "O1", "O2", "O3", "Os")
 
 # A misaligned load: never emitted, or emitted wherever the source asks for one.

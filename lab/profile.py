@@ -94,10 +94,6 @@ class Profile:
         """The next interval, waited for."""
         return self._interval(self._counts.next(limit_s))
 
-    def skip(self) -> None:
-        """Passes over everything written so far."""
-        self._counts.rest()
-
     def rest(self) -> list[Interval]:
         """Every interval not yet read, of a program that has ended."""
         return [self._interval(counts) for counts in self._counts.rest()]

@@ -17,9 +17,7 @@ from ..network import UserNetwork
 from ..profile import Profile
 from .firmware import Firmware
 
-# What has no half and no double worth the name.
 ABSENT = ("icache.bytes", "dcache.bytes", "write_buffer.entries")  # may be 0: off
-POWERS = ("ways", "line", "entry_bytes", "row_bytes", "bus_bits")
 PATIENCE = 8.0  # every model looks at every access
 FREE_FETCHES = {"icache.bytes": 1 << 20}  # no instruction is ever fetched twice
 
