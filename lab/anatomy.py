@@ -22,6 +22,7 @@ from rich.table import Table
 from . import build, report, tools
 from .code import Code
 from .depth import Stack
+from .elf import readable
 from .errors import LabError
 from .lines import Lines
 from .paths import ROOT
@@ -90,6 +91,11 @@ def program_of(name: str, app: str) -> Path:
 
 def measure(path: Path) -> Anatomy:
     """All of it."""
+    with readable(path):
+        return _measured(path)
+
+
+def _measured(path: Path) -> Anatomy:
     code = Code(path)  # which says what is wrong with the file
     types, lines = Types(path), Lines(path)
     if not types.is_known:
@@ -109,11 +115,18 @@ def measure(path: Path) -> Anatomy:
     structures = [
         Structure(s.name, shown(s.file), s.size, s.holes) for s in types.structures.values()
     ]
+    return Anatomy(path, pieces, structures, *_stack(code, types), totals)
+
+
+def _stack(code: Code, types: Types) -> tuple[Stack | None, str]:
+    """Or why there is none. It reads the file as it is asked, so it is asked here for all."""
     try:
-        stack, why = Stack(code, types), ""
+        with readable(code.path):
+            stack = Stack(code, types)
+            _ = stack.deepest
+        return stack, ""
     except LabError as problem:
-        stack, why = None, str(problem)
-    return Anatomy(path, pieces, structures, stack, why, totals)
+        return None, str(problem)
 
 
 class Shortened:

@@ -12,7 +12,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from rich.box import SIMPLE_HEAD
 from rich.console import Console as Terminal
@@ -22,7 +21,7 @@ from rich.table import Table
 from . import build, measure, report
 from .board import Board, Setup, kind_of
 from .code import SMALL, Code, Findings
-from .elf import Program
+from .elf import Program, readable
 from .errors import LabError
 from .iperf import PORT
 from .lines import SourceLines
@@ -287,10 +286,9 @@ def _dynamic_row(name: str, c: Counts) -> list[str]:
     return [name, *(str(n) if n else "-" for n in (*c.loads, *c.stores)), str(c.misaligned)]
 
 
-def worst_rows(code: Code, counted: Counted, limit: int) -> report.Rows:
+def worst_rows(code: Code, sources: SourceLines, counted: Counted, limit: int) -> report.Rows:
     """The instructions that are misaligned most often, then the narrow ones that are
     executed most often."""
-    sources = SourceLines(code.path)
     program = code.program
     worth = [
         (pc, c)
@@ -312,10 +310,12 @@ def run(options: Options, terminal: Terminal) -> int:
     out = options.out or OUT / time.strftime("%Y%m%d-%H%M%S")
     path = options.program or build.firmware(kind_of(BOARD).preset("O2"), APP)
     code = Code(path)
-    found = code.findings()
+    with readable(path):
+        found = code.findings()
+        sources = None if options.is_static else SourceLines(path)  # now: a run may take long
     _show(terminal, f"{path}: by its code, {code.machine_name.removeprefix('EM_')}",
           STATIC_COLUMNS, static_rows(found, options.limit), STATIC_NOTE)  # fmt: skip
-    if options.is_static:
+    if sources is None:
         return 0
     counted = _run(options, path, out / "audit")
     if not counted:
@@ -329,7 +329,8 @@ def run(options: Options, terminal: Terminal) -> int:
     _show(terminal, f"counted: {names}", DYNAMIC_COLUMNS, dynamic_rows(functions, options.limit),
           f"Executed loads and stores by width in bytes; {' and '.join(IDLE)} are left out."
           )  # fmt: skip
-    _show(terminal, "the worst lines", LINE_COLUMNS, worst_rows(code, whole, options.limit),
+    worst = worst_rows(code, sources, whole, options.limit)
+    _show(terminal, "the worst lines", LINE_COLUMNS, worst,
           "The misaligned ones first, with the last address; then those of 1 and 2 bytes.",
           )  # fmt: skip
     misaligned = {name: sum(c.misaligned for c in one.values()) for name, one in counted.items()}
@@ -405,17 +406,3 @@ def _write(
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"program": str(program), "code": static, "counted": executed}))
-
-
-def checked(program: Path) -> Path:
-    """A file that can be read as a program."""
-    if not program.is_file():
-        raise LabError(f"{program} is no file")
-    try:
-        with program.open("rb") as stream:
-            kind = ELFFile(stream)["e_type"]
-    except ELFError as problem:
-        raise LabError(f"{program} is no ELF file: {problem}") from problem
-    if kind not in ("ET_EXEC", "ET_DYN"):
-        raise LabError(f"{program} is not linked: give the program that is made of it")
-    return program

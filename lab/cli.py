@@ -288,9 +288,10 @@ def audit(
 ) -> int:
     """Print who loads and stores how wide, and who misaligned, by function and by line."""
     from . import audit as auditing
+    from .elf import checked
 
     if program is not None:
-        auditing.checked(program)
+        checked(program)
     if program is None or not static:
         tools.ensure("audit")
     options = auditing.Options(

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import capstone
-from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from .elf import Function, Program
+from .elf import Function, Program, checked, readable
 from .errors import LabError
 
 MEMORY = 3  # the kind of an operand, as every processor of capstone's numbers it
@@ -100,14 +99,12 @@ class Code:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.program = Program(path)
-        try:
+        self.program = Program(checked(path))
+        with readable(path):
             with path.open("rb") as stream:
                 self._read(ELFFile(stream))
-        except ELFError as problem:
-            raise LabError(f"{path} is no ELF file: {problem}") from problem
-        if not self.program.functions:
-            raise LabError(f"{path} has no symbols of functions: was it stripped?")
+            if not self.program.functions:
+                raise LabError(f"{path} has no symbols of functions: was it stripped?")
 
     def _read(self, elf: ELFFile) -> None:
         self.machine_name: str = elf["e_machine"]

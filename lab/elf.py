@@ -2,14 +2,53 @@
 """What a program's ELF file tells: functions, and where an address comes from."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from elftools.common.exceptions import ELFError
+from elftools.dwarf.compileunit import CompileUnit
+from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.elffile import ELFFile
 
+from .errors import LabError
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Says of a user's file what its reader trips over, which takes a file for whole: of a
+    damaged one it raises whatever comes up."""
+    try:
+        yield
+    except LabError:
+        raise
+    except ELFError as problem:
+        raise LabError(f"{path} is no ELF file: {problem}") from problem
+    except Exception as problem:
+        if getattr(problem, "filename", None):
+            raise  # it could not even be opened
+        told = f"{type(problem).__name__} {problem}".strip()
+        raise LabError(f"{path} cannot be read, it is damaged: {told}") from problem
+
+
+def checked(path: Path) -> Path:
+    """A file that is a linked program."""
+    if not path.is_file():
+        raise LabError(f"{path} is no file")
+    with readable(path), path.open("rb") as stream:
+        kind = ELFFile(stream)["e_type"]
+    if kind not in ("ET_EXEC", "ET_DYN"):
+        raise LabError(f"{path} is not linked: give the program that is made of it")
+    return path
+
+
+def line_program(unit: CompileUnit) -> LineProgram | None:
+    """Of a unit; None where there is none, or the table was taken out of the file."""
+    dwarf = unit.dwarfinfo
+    return dwarf.line_program_for_CU(unit) if dwarf.debug_line_sec else None
 
 
 @dataclass(frozen=True, order=True)
@@ -96,14 +135,14 @@ class Program:
                 return ""
             dwarf = elf.get_dwarf_info()
             for unit in dwarf.iter_CUs():
-                found = self._line_in_unit(dwarf, unit, address)
+                found = self._line_in_unit(unit, address)
                 if found:
                     return found
         return ""
 
     @staticmethod
-    def _line_in_unit(dwarf, unit, address: int) -> str:
-        program = dwarf.line_program_for_CU(unit)
+    def _line_in_unit(unit: CompileUnit, address: int) -> str:
+        program = line_program(unit)
         previous = None
         for entry in program.get_entries() if program else ():
             state = entry.state

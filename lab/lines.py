@@ -15,6 +15,7 @@ from pathlib import Path
 from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.elffile import ELFFile
 
+from .elf import line_program
 from .errors import LabError
 from .paths import ROOT
 
@@ -56,7 +57,7 @@ def _text_ranges(program: Path) -> set[tuple[int, int, str]]:
         dwarf = elf.get_dwarf_info()
         ranges = set()
         for unit in dwarf.iter_CUs():
-            lines = dwarf.line_program_for_CU(unit)
+            lines = line_program(unit)
             ranges.update(_ranges(lines) if lines else ())
     # Code that the linker dropped keeps its lines, at addresses below .text.
     return {
@@ -78,7 +79,7 @@ class Lines:
             elf = ELFFile(stream)
             dwarf = elf.get_dwarf_info() if elf.has_dwarf_info() else None
             for unit in dwarf.iter_CUs() if dwarf else ():
-                self._add(dwarf.line_program_for_CU(unit))
+                self._add(line_program(unit))
         self._rows.sort()
 
     def _add(self, program: LineProgram | None) -> None:

@@ -12,6 +12,8 @@ from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.die import DIE
 from elftools.elf.elffile import ELFFile
 
+from .elf import line_program
+
 ROWS_MAX = 4096  # of an array that are looked at
 _ADDRESS = 0x03  # DW_OP_addr
 _NAMED_ONLY = ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type",
@@ -167,7 +169,7 @@ class Files:
 
     @cached_property
     def _names(self) -> list[str]:
-        program = self._unit.dwarfinfo.line_program_for_CU(self._unit)
+        program = line_program(self._unit)
         if program is None:
             return []
         is_new = program.header["version"] >= 5

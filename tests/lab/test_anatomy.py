@@ -54,6 +54,46 @@ def stack_of(program: Path) -> Stack:
     return Stack(Code(program), Types(program))
 
 
+DAMAGES = {
+    "no lines": ("--remove-section=.debug_line",),
+    "no abbreviations": ("--remove-section=.debug_abbrev",),
+    "units of nothing": ("--update-section=.debug_info={junk}",),
+    "frames of nothing": ("--update-section=.eh_frame={junk}",),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    return compiled(folder, "x86_64", "-fasynchronous-unwind-tables", "-fno-lto")
+
+
+@pytest.mark.parametrize("command", ["size", "audit"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_program_is_told_of_in_a_line(tmp_path: Path, whole: Path, damage, command):
+    junk, program = tmp_path / "junk", tmp_path / "damaged.elf"
+    junk.write_bytes(b"\x2e\0\0\0" + bytes(range(7, 256)))
+    edits = [word.format(junk=junk) for word in DAMAGES[damage]]
+    subprocess.run(["objcopy", *edits, whole, program], check=True, timeout=60)
+    done = plumb(command, *(["--static"] if command == "audit" else []), program)
+    assert "Traceback" not in done.stdout
+    if damage == "no lines" or command == "audit":
+        assert done.returncode == 0 and "main" in done.stdout
+    elif damage == "frames of nothing":
+        assert done.returncode == 0 and "\nno stacks: " in done.stdout
+    else:
+        assert done.returncode == 1
+        assert done.stdout.startswith(f"plumb: {program} ") and done.stdout.count("\n") == 1
+
+
+def test_what_is_not_linked_is_refused(tmp_path: Path):
+    """Each function of an object file begins at 0: all but one would be left out."""
+    name = tmp_path / "part.o"
+    subprocess.run(["gcc", *FLAGS, "-c", SOURCE, "-o", name], check=True, timeout=60, cwd=tmp_path)
+    done = plumb("size", name)
+    assert done.returncode == 1 and "is not linked" in done.stdout
+
+
 @pytest.mark.parametrize("manner", ["-O2", "-O0", "-fno-omit-frame-pointer"])
 @pytest.mark.parametrize("name", COMPILERS)
 def test_frames_are_those_that_gcc_tells_of(tmp_path: Path, name: str, manner: str):
