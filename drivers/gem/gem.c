@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * The device as a whole: creation, start and stop, the poll.
+ * The device as a whole: creation, start and stop.
  *
  * The driver never waits in its data path, and nothing of it runs in an
  * interrupt. Multiword registers are the device's byte order, little endian.
@@ -113,29 +113,16 @@ static void gem_stop(struct plumb_netif *netif) {
     netif->link_up = false;
 }
 
-static unsigned gem_poll(struct plumb_netif *netif, uint64_t now_us, unsigned budget) {
-    struct plumb_gem *gem = pl_gem_of(netif);
-
-    gem->poll_us = now_us;
-    if (gem->tx_used) {
-        pl_gem_tx_check(gem);
-        pl_gem_tx_reclaim(gem);
-    }
-    if (now_us >= gem->link_us)
-        pl_gem_link_poll(gem, now_us);
-    return pl_gem_rx_poll(gem, budget);
-}
-
 static uint64_t gem_deadline(const struct plumb_netif *netif) {
     const struct plumb_gem *gem = (const void *)netif;
 
-    return gem->tx_used ? gem->poll_us + TX_LATE_US : gem->link_us;
+    return pl_gem_tx_busy(gem) ? gem->poll_us + TX_LATE_US : gem->link_us;
 }
 
 static const struct plumb_netif_driver driver = {
     .start = gem_start,
     .stop = gem_stop,
-    .poll = gem_poll,
+    .poll = pl_gem_poll,
     .transmit = pl_gem_transmit,
     .flush = pl_gem_flush,
     .deadline = gem_deadline,
@@ -172,6 +159,7 @@ int plumb_gem_create(struct plumb_gem *gem, const struct plumb_gem_config *confi
         return PLUMB_ERROR_INVALID;
     *gem = (struct plumb_gem){0};
     gem->config = *config;
+    gem->tx_unmaps = config->dma && config->dma->unmap;
     gem->revision = pl_gem_read(gem, MODULE_ID);
     fill_netif(gem);
     pl_gem_disable(gem);

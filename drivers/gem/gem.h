@@ -44,7 +44,7 @@ struct plumb_gem_ring {
     uintptr_t bus;                            /* where the device finds them */
     struct plumb_packet **held;
     uint8_t **mapped; /* the transmit ring's only: where each fragment begins */
-    uint32_t count;   /* 4 to 1024 */
+    uint32_t count;   /* 4 to 1024; of the transmit ring one stays free */
 };
 
 /* Search the management bus for a PHY. */
@@ -114,6 +114,8 @@ struct plumb_gem {
     uint16_t mbits;           /* speed of the link */
 
     /* ---- the driver's ---- */
+    uint64_t poll_us; /* time of the last poll */
+    uint64_t link_us; /* when to look at the link */
     struct plumb_gem_config config;
     uint32_t control;     /* the network control register's lasting bits */
     uintptr_t bus_offset; /* from a receive buffer's address to the device's for it */
@@ -129,14 +131,12 @@ struct plumb_gem {
     struct plumb_packet *rx_head; /* a frame of which the end has not come */
     struct plumb_packet *rx_tail;
     uint32_t tx_next;   /* the descriptor filled next */
-    uint32_t tx_oldest; /* the oldest not yet reclaimed */
-    uint32_t tx_used;   /* descriptors between the two */
+    uint32_t tx_oldest; /* the oldest not yet reclaimed; tx_next when there is none */
+    uint32_t tx_told;   /* tx_next when the device was last told */
     bool rx_stopped;    /* reception is off until the ring is drained */
     bool rx_dropping;   /* the rest of the present frame is being thrown away */
-    bool tx_queued;     /* the device has not been told yet */
+    bool tx_unmaps;     /* the end of a mapping asks for a call */
     bool tx_waiting;    /* a frame was refused: completion is to wake */
-    uint64_t link_us;   /* when to look at the link */
-    uint64_t poll_us;   /* time of the last poll */
     uint32_t statistics[12];
     uint32_t statistics_raw[12];
 };
@@ -154,7 +154,8 @@ bool plumb_gem_stored_address(uintptr_t registers, struct plumb_ethernet_address
 void plumb_gem_acknowledge(struct plumb_gem *gem);
 
 /* Is there something for a poll to do? Asked after the above, it is not too late:
- * what comes later raises an interrupt. */
+ * what comes later raises an interrupt. To be asked before each wait: whether the device
+ * stands still is seen here, or by a poll that finds nothing. */
 bool plumb_gem_pending(const struct plumb_gem *gem);
 
 /* "first", "every" ...: what enum plumb_gem_offset says, for a console. */

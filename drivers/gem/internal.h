@@ -138,18 +138,27 @@ void pl_gem_disable(struct plumb_gem *gem);
 int pl_gem_rx_map(struct plumb_gem *gem);
 int pl_gem_rx_fill(struct plumb_gem *gem);
 void pl_gem_rx_empty(struct plumb_gem *gem);
-unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget);
+unsigned pl_gem_poll(struct plumb_netif *netif, uint64_t now_us, unsigned budget);
 
 /* rx.c, for those that take frames out of the ring by themselves: drops the one that is being
  * collected, and what is still to come of it. */
 void pl_gem_rx_drop(struct plumb_gem *gem, enum plumb_netif_counter counter, bool ended);
 
-/* tx.c */
+/* tx.c: is there a frame that has not been reclaimed? */
+static inline bool pl_gem_tx_busy(const struct plumb_gem *gem) {
+    return gem->tx_oldest != gem->tx_next;
+}
+
 void pl_gem_tx_clear(struct plumb_gem *gem);
 void pl_gem_tx_empty(struct plumb_gem *gem);
 void pl_gem_tx_reclaim(struct plumb_gem *gem);
-void pl_gem_tx_check(struct plumb_gem *gem);
 int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet);
 void pl_gem_flush(struct plumb_netif *netif);
+
+/* Has the device look at the transmit ring. */
+static inline void pl_gem_tx_start(const struct plumb_gem *gem) {
+    gem_write_barrier();
+    pl_gem_write(gem, NWCTRL, gem->control | NWCTRL_TX_START);
+}
 
 #endif

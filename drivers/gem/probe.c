@@ -56,8 +56,7 @@ static uint8_t *send_frame(struct plumb_gem *gem, uint8_t marker) {
         (uint32_t)plumb_dma_map(gem->config.dma, bytes, PROBE_LENGTH, PLUMB_DMA_TO_DEVICE);
     tx->control = PROBE_LENGTH | TX_LAST;
     pl_gem_enable(gem, PROBE_BUFFER, NWCTRL_LOOPBACK);
-    gem->tx_queued = true;
-    pl_gem_flush(&gem->netif);
+    pl_gem_tx_start(gem);
     return bytes;
 }
 

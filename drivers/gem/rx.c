@@ -234,10 +234,11 @@ static PART bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t con
  * like this. */
 static inline bool take_whole(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
                               unsigned index, uint32_t address, uint32_t control) {
-    unsigned length = control & RX_LENGTH;
+    /* No length at all unless the frame both starts and ends here. */
+    unsigned length = (control & (RX_START | RX_END | RX_LENGTH)) - (RX_START | RX_END);
     struct plumb_packet *packet, *fresh;
 
-    if ((control & (RX_START | RX_END)) != (RX_START | RX_END) || length - 1 >= gem->rx_whole)
+    if (length - 1 >= gem->rx_whole)
         return false;
     fresh = plumb_pool_pop(gem->config.rx_pool);
     if (!fresh)
@@ -271,7 +272,8 @@ static inline bool take_whole(struct plumb_gem *gem, struct plumb_gem_descriptor
 
 #endif
 
-/* Did the device run out of descriptors, or was it overrun? Then it is stopped. */
+/* Did the device run out of descriptors, or was it overrun? Then it is stopped, and the ring
+ * is to be looked at again for what it wrote before. */
 static bool stop_when_stuck(struct plumb_gem *gem) {
     uint32_t status = pl_gem_read(gem, RXSR) & RXSR_STOPS;
 
@@ -301,27 +303,33 @@ static void restart(struct plumb_gem *gem) {
     plumb_netif_count(&gem->netif, PLUMB_NETIF_rx_restart);
 }
 
-/* The ring looks drained. Returns whether to look again: once after the device
- * was stopped, for what it wrote before, and once after it was started. */
-static RARE bool look_again(struct plumb_gem *gem, bool *restarted) {
-    if (*restarted)
-        return false;
+/* The ring had nothing. Returns whether to look again. */
+static RARE bool look_again(struct plumb_gem *gem) {
     if (!gem->rx_stopped)
         return stop_when_stuck(gem);
     restart(gem);
-    *restarted = true;
-    return true;
+    return false;
 }
 
-/* Dropped frames count as work done, or a flood into an empty pool would never
- * let go. The device's status is read after the ring was drained: a ring that
- * filled up meanwhile shows by its descriptors. */
-unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
-    /* Asked for when the ring is drained; no register is to be kept for it. */
-    const struct plumb *const volatile stack = gem->netif.stack;
+/*
+ * Dropped frames count as work done, or a flood into an empty pool would never
+ * let go.
+ *
+ * Whether the device stands still is asked by a poll that finds the ring empty, not by one
+ * that has drained it: reading its status takes long. When it stands still nothing more
+ * comes, so the next poll is one that finds nothing; and there is a next one before anybody
+ * waits, for plumb_gem_pending() asks too. Nor has anybody detached the interface in a poll
+ * that passed nothing up.
+ */
+unsigned pl_gem_poll(struct plumb_netif *netif, uint64_t now_us, unsigned budget) {
+    struct plumb_gem *gem = pl_gem_of(netif);
     unsigned left = budget;
-    bool restarted = false;
 
+    gem->poll_us = now_us;
+    if (now_us >= gem->link_us)
+        pl_gem_link_poll(gem, now_us);
+    if (pl_gem_tx_busy(gem))
+        pl_gem_tx_reclaim(gem);
     while (left) {
         unsigned index = gem->rx_next;
         struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[index];
@@ -337,8 +345,8 @@ unsigned pl_gem_rx_poll(struct plumb_gem *gem, unsigned budget) {
                        : take_whole(gem, descriptor, index, address, control) ||
                              take_part(gem, address, control))
                 left--;
-        } else if (gem->netif.stack != stack || !look_again(gem, &restarted)) {
-            break; /* a frame's taker has detached the interface, or it is drained */
+        } else if (left != budget || !look_again(gem)) {
+            break;
         }
     }
     return budget - left;

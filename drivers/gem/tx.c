@@ -4,8 +4,13 @@
  * a fragment it remembers where it began, for its fields are the sender's to change.
  *
  * What holds: every descriptor that is not part of a queued frame is marked
- * used, so that the device stops there. The device marks only the first of a
- * frame used when it has sent it; the others are marked when they are reclaimed.
+ * used, so that the device stops there, and there is always one. The device marks
+ * only the first of a frame used when it has sent it; the others are marked when they
+ * are reclaimed.
+ *
+ * The device's status, which takes long to read, is asked for only when a poll finds a
+ * frame that has not been sent. That a frame failed is thus seen at the latest when the
+ * next one does not leave, for the device has stopped and its status stays.
  */
 #include "internal.h"
 
@@ -17,8 +22,11 @@ static inline uint32_t wrap_bit(const struct plumb_gem *gem, unsigned index) {
     return index + 1U == gem->config.tx.count ? TX_WRAP : 0;
 }
 
+/* One descriptor stays free, or a full ring would look like an empty one. */
 static inline unsigned room(const struct plumb_gem *gem) {
-    return gem->config.tx.count - gem->tx_used;
+    unsigned ahead = gem->tx_oldest - gem->tx_next - 1U;
+
+    return gem->tx_oldest > gem->tx_next ? ahead : ahead + gem->config.tx.count;
 }
 
 static inline void put(struct plumb_packet *fragment) {
@@ -35,6 +43,9 @@ static inline void put(struct plumb_packet *fragment) {
     plumb_fragment_put(fragment);
 }
 
+/* Off the path of frames that the device sends. */
+#define RARE __attribute__((cold, noinline))
+
 /* Not inline, as on many boards there is nothing to it. */
 static __attribute__((noinline)) void unmap(const struct plumb_gem *gem, unsigned index,
                                             uint32_t control) {
@@ -42,50 +53,77 @@ static __attribute__((noinline)) void unmap(const struct plumb_gem *gem, unsigne
                     PLUMB_DMA_TO_DEVICE);
 }
 
-/* Lets go of frames from the oldest on: of those sent, or, with TX_USED for `taken`, of all,
- * and then the ring is to be cleared. */
-static void release_frames(struct plumb_gem *gem, uint32_t taken) {
+/* Lets go of the frames that have been sent, from the oldest on. */
+static void release_sent(struct plumb_gem *gem) {
     struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
     struct plumb_packet **held = gem->config.tx.held;
-    unsigned index = gem->tx_oldest, used = gem->tx_used;
-    bool unmapping = gem->config.dma && gem->config.dma->unmap;
+    unsigned index = gem->tx_oldest, end = gem->tx_next;
 
-    while (used) {
+    do {
         uint32_t control = descriptors[index].control;
-        if (!((control | taken) & TX_USED))
+        if (!(control & TX_USED))
             break;
         for (;;) {
             struct plumb_packet *fragment = held[index];
-            if (unmapping)
+            if (gem->tx_unmaps)
                 unmap(gem, index, control);
             index = control & TX_WRAP ? 0 : index + 1U;
-            used--;
             put(fragment);
-            if (control & TX_LAST || !used)
+            if (control & TX_LAST || index == end)
                 break;
             control = descriptors[index].control;
             descriptors[index].control = control | TX_USED;
         }
-    }
+    } while (index != end);
     gem->tx_oldest = index;
-    gem->tx_used = used;
 }
 
-/* Frames that the device has not been seen to send. */
-static unsigned count_frames(const struct plumb_gem *gem) {
-    unsigned index = gem->tx_oldest, frames = 0;
+/* Gives up what is queued, the device standing still; returns how many frames that was. */
+static RARE unsigned give_up(struct plumb_gem *gem) {
+    unsigned frames = 0;
 
-    for (unsigned left = gem->tx_used; left; left--, index = after(gem, index))
-        frames += (gem->config.tx.descriptors[index].control & TX_LAST) != 0;
+    if (!pl_gem_tx_busy(gem))
+        return 0;
+    for (unsigned i = gem->tx_oldest; i != gem->tx_next; i = after(gem, i)) {
+        uint32_t control = gem->config.tx.descriptors[i].control;
+        gem->config.tx.descriptors[i].control = control | TX_USED;
+        frames += (control & TX_LAST) != 0;
+    }
+    release_sent(gem);
     return frames;
 }
 
+/* A frame has not been sent: an error stops the device in the middle of the ring. Then all
+ * that is queued is given up, and it begins again at the top. */
+static RARE void check(struct plumb_gem *gem) {
+    uint32_t status = pl_gem_read(gem, TXSR);
+
+    if (!(status & TXSR_ERRORS))
+        return;
+    gem->control &= ~NWCTRL_TX;
+    pl_gem_write(gem, NWCTRL, gem->control);
+    pl_gem_write(gem, TXSR, TXSR_ALL);
+    release_sent(gem); /* what it has still sent */
+    gem->netif.counters[PLUMB_NETIF_tx_error] += give_up(gem);
+    pl_gem_tx_clear(gem);
+    pl_gem_write(gem, TXQBASE, (uint32_t)gem->config.tx.bus);
+    gem->control |= NWCTRL_TX;
+    pl_gem_write(gem, NWCTRL, gem->control);
+}
+
+static RARE void stop_waiting(struct plumb_gem *gem) {
+    if (!room(gem))
+        return;
+    gem->tx_waiting = false;
+    pl_gem_write(gem, IDR, INTERRUPT_TX_DONE);
+}
+
 void pl_gem_tx_reclaim(struct plumb_gem *gem) {
-    release_frames(gem, 0);
-    if (gem->tx_waiting && gem->tx_used < gem->config.tx.count) {
-        gem->tx_waiting = false;
-        pl_gem_write(gem, IDR, INTERRUPT_TX_DONE);
-    }
+    release_sent(gem);
+    if (gem->tx_waiting)
+        stop_waiting(gem);
+    if (pl_gem_tx_busy(gem))
+        check(gem);
 }
 
 /* Descriptors that a packet takes: empty fragments are no buffers to the device. */
@@ -98,9 +136,9 @@ static inline unsigned count_fragments(const struct plumb_packet *packet) {
 }
 
 /* The ring is full: what the device has sent meanwhile makes room. */
-static __attribute__((cold, noinline)) bool make_room(struct plumb_gem *gem, unsigned count) {
+static RARE bool make_room(struct plumb_gem *gem, unsigned count) {
     pl_gem_flush(&gem->netif);
-    pl_gem_tx_reclaim(gem);
+    release_sent(gem);
     if (count <= room(gem))
         return true;
     plumb_netif_count(&gem->netif, PLUMB_NETIF_tx_full);
@@ -123,27 +161,25 @@ static inline uint32_t map(const struct plumb_gem *gem, const struct plumb_packe
     return map_written(gem, fragment);
 }
 
-/* Fills descriptor `index`, which stays marked used, and says what belongs into its
+/* Fills the descriptor of an index, which stays marked used, and says what belongs into its
  * control word, but for the ring's end. */
-static inline uint32_t fill(struct plumb_gem *gem, unsigned index, struct plumb_packet *fragment,
-                            uint32_t address) {
-    const struct plumb_gem_ring *ring = &gem->config.tx;
-
-    ring->held[index] = fragment;
-    ring->mapped[index] = fragment->data;
-    ring->descriptors[index].address = address;
+static inline uint32_t fill(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
+                            unsigned index, struct plumb_packet *fragment, uint32_t address) {
+    gem->config.tx.held[index] = fragment;
+    gem->config.tx.mapped[index] = fragment->data;
+    descriptor->address = address;
     fragment->references++;
     return fragment->length;
 }
 
 /* A frame's first descriptor is given away last, behind a barrier: until then
  * the device stops in front of it. */
-static inline int finish(struct plumb_gem *gem, unsigned first, uint32_t control, unsigned next) {
+static inline int finish(struct plumb_gem *gem, struct plumb_gem_descriptor *first,
+                         uint32_t control, unsigned next) {
     gem->tx_next = next;
-    gem->tx_queued = true;
     plumb_netif_count(&gem->netif, PLUMB_NETIF_tx_frames);
     gem_write_barrier();
-    gem->config.tx.descriptors[first].control = control;
+    first->control = control;
     return PLUMB_OK;
 }
 
@@ -160,15 +196,15 @@ static TRANSMIT_ANY int transmit_any(struct plumb_gem *gem, struct plumb_packet 
     unsigned first = gem->tx_next, index = first;
     uint32_t first_control = 0;
 
-    if (count - 1 >= gem->config.tx.count || packet->total > gem->frame_limit)
+    if (count - 1 >= gem->config.tx.count - 1 || packet->total > gem->frame_limit)
         return PLUMB_ERROR_TOO_LONG;
     if (count > room(gem) && !make_room(gem, count))
         return PLUMB_ERROR_WOULD_BLOCK;
-    gem->tx_used += count;
     for (; count; packet = packet->more) {
         if (!packet->length)
             continue;
-        uint32_t control = fill(gem, index, packet, map(gem, packet)) | wrap_bit(gem, index);
+        uint32_t control =
+            fill(gem, &descriptors[index], index, packet, map(gem, packet)) | wrap_bit(gem, index);
         if (--count == 0)
             control |= TX_LAST;
         if (index == first)
@@ -177,7 +213,7 @@ static TRANSMIT_ANY int transmit_any(struct plumb_gem *gem, struct plumb_packet 
             descriptors[index].control = control;
         index = after(gem, index);
     }
-    return finish(gem, first, first_control, index);
+    return finish(gem, &descriptors[first], first_control, index);
 }
 
 #ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
@@ -186,31 +222,32 @@ static TRANSMIT_ANY int transmit_any(struct plumb_gem *gem, struct plumb_packet 
 static inline int transmit_two(struct plumb_gem *gem, struct plumb_packet *front,
                                struct plumb_packet *second) {
     unsigned first = gem->tx_next;
+    struct plumb_gem_descriptor *descriptor = &gem->config.tx.descriptors[first];
 
-    if (first + 2 >= gem->config.tx.count || room(gem) < 2 || second->more || !second->length)
+    if (front->total > gem->frame_limit || !front->length || second->more || !second->length)
+        return transmit_any(gem, front);
+    /* As far as the ring's end it is the distance to the oldest frame, or more than any. */
+    if (first + 2 >= gem->config.tx.count || gem->tx_oldest - first - 1 < 2)
         return transmit_any(gem, front);
     uint32_t second_address = map(gem, second), address = map_written(gem, front);
-    gem->tx_used += 2;
-    uint32_t control = fill(gem, first, front, address);
-    gem->config.tx.descriptors[first + 1].control =
-        fill(gem, first + 1, second, second_address) | TX_LAST;
-    return finish(gem, first, control, first + 2);
+    uint32_t control = fill(gem, descriptor, first, front, address);
+    descriptor[1].control = fill(gem, descriptor + 1, first + 1, second, second_address) | TX_LAST;
+    return finish(gem, descriptor, control, first + 2);
 }
 
 /* One fragment, or headers and payload: what nearly every frame is. */
 int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
     struct plumb_gem *gem = pl_gem_of(netif);
-    unsigned first = gem->tx_next;
+    unsigned first = gem->tx_next, next = first + 1;
+    struct plumb_gem_descriptor *descriptor = &gem->config.tx.descriptors[first];
 
-    if (packet->total > gem->frame_limit || !packet->length)
-        return transmit_any(gem, packet);
     if (packet->more)
         return transmit_two(gem, packet, packet->more);
-    if (first + 1 == gem->config.tx.count || !room(gem))
+    if (packet->length - 1U >= gem->frame_limit || next == gem->config.tx.count ||
+        next == gem->tx_oldest)
         return transmit_any(gem, packet);
     uint32_t address = map_written(gem, packet);
-    gem->tx_used++;
-    return finish(gem, first, fill(gem, first, packet, address) | TX_LAST, first + 1);
+    return finish(gem, descriptor, fill(gem, descriptor, first, packet, address) | TX_LAST, next);
 }
 
 #else
@@ -224,41 +261,21 @@ int pl_gem_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
 void pl_gem_flush(struct plumb_netif *netif) {
     struct plumb_gem *gem = pl_gem_of(netif);
 
-    if (!gem->tx_queued)
+    if (gem->tx_told == gem->tx_next)
         return;
-    gem->tx_queued = false;
-    gem_write_barrier();
-    pl_gem_write(gem, NWCTRL, gem->control | NWCTRL_TX_START);
-}
-
-/* An error stops the device in the middle of the ring: all that is queued is
- * given up, and it begins again at the top. */
-void pl_gem_tx_check(struct plumb_gem *gem) {
-    uint32_t status = pl_gem_read(gem, TXSR);
-
-    if (!(status & TXSR_ERRORS))
-        return;
-    gem->control &= ~NWCTRL_TX;
-    pl_gem_write(gem, NWCTRL, gem->control);
-    pl_gem_write(gem, TXSR, TXSR_ALL);
-    pl_gem_tx_reclaim(gem);
-    gem->netif.counters[PLUMB_NETIF_tx_error] += count_frames(gem);
-    release_frames(gem, TX_USED);
-    pl_gem_tx_clear(gem);
-    pl_gem_write(gem, TXQBASE, (uint32_t)gem->config.tx.bus);
-    gem->control |= NWCTRL_TX;
-    pl_gem_write(gem, NWCTRL, gem->control);
+    gem->tx_told = gem->tx_next;
+    pl_gem_tx_start(gem);
 }
 
 void pl_gem_tx_clear(struct plumb_gem *gem) {
     for (unsigned i = 0; i < gem->config.tx.count; i++)
         gem->config.tx.descriptors[i].control = TX_USED | wrap_bit(gem, i);
-    gem->tx_next = gem->tx_oldest = gem->tx_used = 0;
-    gem->tx_queued = gem->tx_waiting = false;
+    gem->tx_next = gem->tx_oldest = gem->tx_told = 0;
+    gem->tx_waiting = false;
 }
 
 /* The device no longer sends: every hold is given back. */
 void pl_gem_tx_empty(struct plumb_gem *gem) {
-    release_frames(gem, TX_USED);
+    give_up(gem);
     pl_gem_tx_clear(gem);
 }

@@ -260,6 +260,8 @@ void model_send(void) {
         if (model.fail_status) {
             *reg(TXSR) |= model.fail_status;
             model.fail_status = 0;
+            if (model.fail_marked)
+                model.tx[model.tx_at].control |= TX_USED;
             *reg(NWCTRL) &= ~NWCTRL_TX;
             return;
         }

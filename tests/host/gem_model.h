@@ -38,6 +38,7 @@ struct gem_model {
     bool deaf;            /* nothing comes back in loopback */
     bool no_link;
     uint32_t fail_status; /* the next frame to send ends like this instead */
+    bool fail_marked;     /* and its descriptor is marked used all the same */
 
     uint32_t registers[MODEL_REGISTERS / 4];
     uint16_t phy[32];

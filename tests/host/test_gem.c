@@ -10,6 +10,7 @@
 
 enum {
     RING = 8,
+    ROOM = RING - 1, /* to send: one descriptor stays free */
     BUFFERS = 24,
     SEGMENTS = 32,
     SMALL = 128,
@@ -355,6 +356,25 @@ static void a_stuck_device_does_not_sleep(void **state) {
     end();
 }
 
+/* A poll that takes frames does not ask; then nobody may wait before the one that does. */
+static void a_device_stuck_behind_frames_is_seen_before_a_wait(void **state) {
+    (void)state;
+    begin(FULL, false);
+    for (unsigned round = 1; round < 20; round++) {
+        while (arrive(1, 100))
+            ;
+        expect_equal(poll_with(32), RING);
+        put_kept();
+        plumb_gem_acknowledge(&gem);
+        expect(plumb_gem_pending(&gem));
+        expect_equal(poll_with(32), 0);
+        expect_equal(counter(PLUMB_NETIF_rx_restart), round);
+        expect(!plumb_gem_pending(&gem));
+        expect_next_frame();
+    }
+    end();
+}
+
 static void checksum_verdicts_are_passed_on(void **state) {
     (void)state;
     prepare(FULL);
@@ -543,6 +563,36 @@ static void a_transmit_error_costs_what_was_queued(void **state) {
     end();
 }
 
+/* Nothing is left in the ring by which to tell; the next frame does not leave, and that tells. */
+static void a_transmit_error_of_a_frame_marked_sent_shows_with_the_next(void **state) {
+    (void)state;
+    begin(FULL, false);
+    model.send_later = true;
+    model.fail_marked = true;
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned k = 0; k < 2; k++) {
+            struct plumb_packet *packet = make(k, 1 + i, 100);
+            expect_equal(transmit(packet), PLUMB_OK);
+            plumb_packet_put(packet);
+            flush();
+            if (k == 0)
+                model.fail_status = TXSR_ERRORS;
+            model_send();
+            poll_all();
+            expect_equal(counter(PLUMB_NETIF_tx_error), i + k);
+            expect_equal(segments.free_count, SEGMENTS);
+        }
+        struct plumb_packet *packet = make(55, 2, 200);
+        expect_equal(transmit(packet), PLUMB_OK);
+        plumb_packet_put(packet);
+        flush();
+        model_send();
+        expect_sent(i, 55, 200);
+        poll_all();
+    }
+    end();
+}
+
 static void stop_gives_back_what_was_queued(void **state) {
     (void)state;
     begin(FULL, false);
@@ -713,7 +763,7 @@ static void release_sends_while_a_full_ring_is_swept(void **state) {
     packet->length = packet->total = 60;
     expect_equal(transmit(packet), PLUMB_OK);
     plumb_packet_put(packet);
-    for (unsigned i = 1; i < RING; i++)
+    for (unsigned i = 1; i < ROOM; i++)
         expect_equal(say("fills"), PLUMB_OK);
     flush();
     model_send();
@@ -724,12 +774,12 @@ static void release_sends_while_a_full_ring_is_swept(void **state) {
         plumb_poll(stack, now_us += 1000);
     }
     expect_equal(told, 1);
-    expect_equal(model.sent_count, first + RING + 2);
-    for (unsigned i = 1; i < RING; i++)
+    expect_equal(model.sent_count, first + ROOM + 2);
+    for (unsigned i = 1; i < ROOM; i++)
         expect_said(first + i, "fills");
-    expect_said(first + RING, "outer");
-    expect_said(first + RING + 1, "inner");
-    expect_equal(gem.tx_used, 0);
+    expect_said(first + ROOM, "outer");
+    expect_said(first + ROOM + 1, "inner");
+    expect(!pl_gem_tx_busy(&gem));
     stack_end();
 }
 
@@ -744,12 +794,14 @@ HARNESS_MAIN(
     cmocka_unit_test(impossible_descriptors_cost_one_frame_each),
     cmocka_unit_test(a_lost_end_is_counted_when_the_next_frame_starts),
     cmocka_unit_test(overrun_is_recovered_from), cmocka_unit_test(a_stuck_device_does_not_sleep),
+    cmocka_unit_test(a_device_stuck_behind_frames_is_seen_before_a_wait),
     cmocka_unit_test(checksum_verdicts_are_passed_on), cmocka_unit_test(fragments_are_gathered),
     cmocka_unit_test(nothing_is_sent_before_the_flush),
     cmocka_unit_test(what_is_not_flushed_survives_a_poll),
     cmocka_unit_test(a_full_ring_refuses_and_wakes),
     cmocka_unit_test(impossible_packets_are_refused),
     cmocka_unit_test(a_transmit_error_costs_what_was_queued),
+    cmocka_unit_test(a_transmit_error_of_a_frame_marked_sent_shows_with_the_next),
     cmocka_unit_test(stop_gives_back_what_was_queued), cmocka_unit_test(the_link_is_followed),
     cmocka_unit_test(statistics_add_up), cmocka_unit_test(handler_detaches_the_interface),
     cmocka_unit_test(release_sends_while_a_full_ring_is_swept))
