@@ -195,6 +195,12 @@ void user_connect(struct user *user, struct side *side, uint32_t address, uint16
     user_connect_from(user, 0, side, address, port);
 }
 
+void user_close(struct world *world, struct user *user) {
+    plumb_tcp_close(user->connection);
+    user->connection = 0;
+    world_settle(world);
+}
+
 void user_end(struct user *user) {
     if (user->connection)
         plumb_tcp_abort(user->connection);

@@ -78,6 +78,10 @@ void user_listen(struct user *user, struct side *side, uint16_t port);
 void user_connect(struct user *user, struct side *side, uint32_t address, uint16_t port);
 void user_connect_from(struct user *user, uint16_t local_port, struct side *side, uint32_t address,
                        uint16_t port);
+
+/* Closes, which leaves the connection to the stack, and settles. */
+void user_close(struct world *world, struct user *user);
+
 void user_end(struct user *user);
 
 /* The connection's state as the API tells it. */

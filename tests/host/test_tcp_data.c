@@ -465,9 +465,7 @@ static void send_across_the_wrap(void **state) {
         world_run(world, 250 * MILLISECOND);
         peer_read(&peer, got, sizeof got);
         assert_memory_equal(got, bytes, sizeof got);
-        plumb_tcp_close(user.connection);
-        user.connection = 0;
-        world_settle(world);
+        user_close(world, &user);
         peer_accept(&peer, TCP_FIN | TCP_ACK);
         peer_send(&peer, TCP_FIN | TCP_ACK, 0, 0);
         world_drain(world);
@@ -905,9 +903,7 @@ static void last_bytes_after_a_long_silence_are_sent_again(void **state) {
     struct world *world = connected(&user, &peer, 0);
     be_idle(&peer, 200);
     plumb_tcp_send(user.connection, "last words", 10);
-    plumb_tcp_close(user.connection);
-    user.connection = 0;
-    world_settle(world);
+    user_close(world, &user);
     expect(drain_payload(&peer) >= 1);
     world_run(world, 2 * SECOND);
     struct segment *again = peer_expect(&peer, TCP_ACK | TCP_FIN);

@@ -528,9 +528,7 @@ static void peer_closes_first(void **state) {
     world_settle(world);
     expect_equal(peer_accept(&peer, TCP_ACK)->length, 4);
     peer_send(&peer, TCP_ACK, 0, 0);
-    plumb_tcp_close(user.connection);
-    user.connection = 0;
-    world_settle(world);
+    user_close(world, &user);
     peer_accept(&peer, TCP_FIN | TCP_ACK);
     peer_send(&peer, TCP_ACK, 0, 0);
     peer_expect_nothing(&peer);
@@ -599,9 +597,7 @@ static void close_with_unread_bytes_resets(void **state) {
     peer_send(&peer, TCP_ACK | TCP_PSH, "unread", 6);
     expect_equal(plumb_tcp_readable(user.connection), 6);
     world_drain(world);
-    plumb_tcp_close(user.connection);
-    user.connection = 0;
-    world_settle(world);
+    user_close(world, &user);
     expect(peer_take(&peer));
     expect(peer.last.flags & TCP_RST);
     expect_equal(peer.last.sequence, peer.acknowledgement);
@@ -629,9 +625,7 @@ static void data_after_our_user_has_gone_is_reset(void **state) {
     struct user user = {0};
     struct peer peer;
     struct world *world = connected(&user, &peer, 0);
-    plumb_tcp_close(user.connection);
-    user.connection = 0;
-    world_settle(world);
+    user_close(world, &user);
     peer_accept(&peer, TCP_FIN | TCP_ACK);
     struct counters before = counters_now(&world->a);
     peer_send(&peer, TCP_ACK | TCP_PSH, "anybody?", 8);
@@ -647,9 +641,7 @@ static void abandoned_fin_wait_ends(void **state) {
     struct user user = {0};
     struct peer peer;
     struct world *world = connected(&user, &peer, 0);
-    plumb_tcp_close(user.connection);
-    user.connection = 0;
-    world_settle(world);
+    user_close(world, &user);
     peer_accept(&peer, TCP_FIN | TCP_ACK);
     peer_send(&peer, TCP_ACK, 0, 0);
     world_run(world, 300 * SECOND);
@@ -664,8 +656,7 @@ static void unacknowledged_fin_ends(void **state) {
     struct user user = {0};
     struct peer peer;
     struct world *world = connected(&user, &peer, 0);
-    plumb_tcp_close(user.connection);
-    user.connection = 0;
+    user_close(world, &user);
     unsigned fins = 0;
     for (unsigned i = 0; i < 1200; i++) {
         while (peer_take(&peer))
