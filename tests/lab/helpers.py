@@ -32,6 +32,26 @@ def plumb(*words: str | Path, limit_s: float = 240) -> subprocess.CompletedProce
     )
 
 
+def bare_program(folder: Path, source: str, *flags: str) -> Path:
+    """A file of this folder, built for the zynq machine with nothing else on it."""
+    program = (folder / source).with_suffix(".elf")
+    bare = ["-nostdlib", "-marm", "-mcpu=cortex-a9", "-g", "-Wl,-Ttext=0x8000", *flags]
+    file = Path(__file__).with_name(source)
+    subprocess.run(["arm-none-eabi-gcc", *bare, "-o", program, file], check=True)
+    return program
+
+
+def run_bare(program: Path, plugin: str) -> None:
+    """Runs one until it ends by itself."""
+    machine = ["-M", "xilinx-zynq-a9", "-display", "none", "-no-reboot", "-icount", "shift=4"]
+    subprocess.run(
+        ["qemu-system-arm", *machine, "-kernel", program, "-plugin", plugin],
+        check=True,
+        timeout=30,
+        stdin=subprocess.DEVNULL,
+    )
+
+
 SUITE = ("tests/user/bytes_check.c", "tests/shared/bytes_check.c")
 SUITE_LIMIT_S = 300.0
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Call stacks and kinds of work, of a program in which both are known."""
 
-import subprocess
-from pathlib import Path
-
 import pytest
+from helpers import bare_program, run_bare
 
 from lab.profile import Firmware, Interval, Profile
 
@@ -16,18 +14,9 @@ START = "_start"
 def interval(tmp_path_factory: pytest.TempPathFactory) -> Interval:
     """The one interval of calls.S."""
     folder = tmp_path_factory.mktemp("calls")
-    program = folder / "calls.elf"
-    source = Path(__file__).with_name("calls.S")
-    flags = ["-nostdlib", "-marm", "-mcpu=cortex-a9", "-g", "-Wl,-Ttext=0x8000"]
-    subprocess.run(["arm-none-eabi-gcc", *flags, "-o", program, source], check=True)
+    program = bare_program(folder, "calls.S")
     profile = Profile(program, folder, Firmware(RULES, lambda program: ()))
-    machine = ["-M", "xilinx-zynq-a9", "-display", "none", "-no-reboot", "-icount", "shift=4"]
-    subprocess.run(
-        ["qemu-system-arm", *machine, "-kernel", program, "-plugin", profile.option()],
-        check=True,
-        timeout=30,
-        stdin=subprocess.DEVNULL,
-    )
+    run_bare(program, profile.option())
     return profile.next(limit_s=1)
 
 

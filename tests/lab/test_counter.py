@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The counting plugin against a program whose counts are known."""
 
-import subprocess
-from pathlib import Path
-
 import pytest
+from helpers import bare_program, run_bare
 
 from lab.elf import Program
 from lab.profile import Firmware, Profile
@@ -17,18 +15,9 @@ ABOUT = Firmware({"idle": ("*:board_idle",)}, lambda program: ())
 def interval(tmp_path_factory: pytest.TempPathFactory):
     """The one interval of counted.S."""
     folder = tmp_path_factory.mktemp("counted")
-    program = folder / "counted.elf"
-    source = Path(__file__).with_name("counted.S")
-    flags = ["-nostdlib", "-marm", "-mcpu=cortex-a9", "-g", "-Wl,-Ttext=0x8000"]
-    subprocess.run(["arm-none-eabi-gcc", *flags, "-o", program, source], check=True)
+    program = bare_program(folder, "counted.S")
     profile = Profile(program, folder, ABOUT)
-    machine = ["-M", "xilinx-zynq-a9", "-display", "none", "-no-reboot", "-icount", "shift=4"]
-    subprocess.run(
-        ["qemu-system-arm", *machine, "-kernel", program, "-plugin", profile.option()],
-        check=True,
-        timeout=30,
-        stdin=subprocess.DEVNULL,
-    )
+    run_bare(program, profile.option())
     return profile.next(limit_s=1), Program(program)
 
 

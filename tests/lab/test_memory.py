@@ -2,33 +2,24 @@
 """The memory-cost plugin against a program whose cycles are reckoned by hand, and the files of
 parameters that it is driven with. The model by itself: tests/host/test_memory.c."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from helpers import bare_program, run_bare
 
 from lab import memory
 from lab.elf import Program
 from lab.errors import LabError
 from lab.memory import Memory, Model
 
-LINKED = ["-Wl,-Ttext=0x8000", "-Wl,-Tdata=0x400000", "-Wl,--section-start=.uncached=0x500000"]
-MACHINE = ["-M", "xilinx-zynq-a9", "-display", "none", "-no-reboot", "-icount", "shift=4"]
+LINKED = ["-Wl,-Tdata=0x400000", "-Wl,--section-start=.uncached=0x500000"]
 
 
 def run(folder: Path, models: list[Model], defines: tuple[str, ...] = ()) -> tuple[Memory, Program]:
     """Builds memory.S and runs it under the plugin."""
-    program = folder / "memory.elf"
-    source = Path(__file__).with_name("memory.S")
-    flags = ["-nostdlib", "-marm", "-mcpu=cortex-a9", "-g", *LINKED, *defines]
-    subprocess.run(["arm-none-eabi-gcc", *flags, "-o", program, source], check=True)
+    program = bare_program(folder, "memory.S", *LINKED, *defines)
     watched = Memory(program, folder, models)
-    subprocess.run(
-        ["qemu-system-arm", *MACHINE, "-kernel", program, "-plugin", watched.option()],
-        check=True,
-        timeout=30,
-        stdin=subprocess.DEVNULL,
-    )
+    run_bare(program, watched.option())
     return watched, Program(program)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Touches of payload, of a program in which all are known."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from helpers import bare_program, run_bare
 
 from lab import variables
 from lab.payload import Buffers, touched
@@ -17,11 +17,7 @@ RULES = {"receive": ("*:use_pool",)}
 
 def compiled(folder: Path, *flags: str) -> Path:
     """The program."""
-    program = folder / "touched.elf"
-    source = Path(__file__).with_name("touched.c")
-    flags = ("-O1", "-g", "-marm", "-mcpu=cortex-a9", "-nostdlib", "-Wl,-Ttext=0x8000", *flags)
-    subprocess.run(["arm-none-eabi-gcc", *flags, "-o", program, source], check=True)
-    return program
+    return bare_program(folder, "touched.c", "-O1", *flags)
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +26,7 @@ def interval(tmp_path_factory: pytest.TempPathFactory) -> Interval:
     folder = tmp_path_factory.mktemp("touched")
     program = compiled(folder)
     profile = Profile(program, folder, Firmware(RULES, lambda program: (HEAP, POOL)))
-    machine = ["-M", "xilinx-zynq-a9", "-display", "none", "-no-reboot", "-icount", "shift=4"]
-    subprocess.run(
-        ["qemu-system-arm", *machine, "-kernel", program, "-plugin", profile.option()],
-        check=True,
-        timeout=30,
-        stdin=subprocess.DEVNULL,
-    )
+    run_bare(program, profile.option())
     return profile.next(limit_s=1)
 
 
