@@ -40,6 +40,7 @@ def run(command: list[str], what: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        errors="replace",
         process_group=0,
     )
     try:

@@ -2,6 +2,7 @@
 """labgrid drivers: its emulator driver with limits, and one for a program of this host."""
 
 import os
+import re
 import select
 import shlex
 import socket
@@ -23,6 +24,7 @@ from pexpect import TIMEOUT
 START_LIMIT_S = 15
 STOP_LIMIT_S = 3
 ANSWER_LIMIT_S = 10
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def end(child: subprocess.Popen | None) -> None:
@@ -78,6 +80,18 @@ class Drain:
 @attr.s(eq=False)
 class EmulatorDriver(QEMUDriver):
     """labgrid's driver; every wait has a limit, and the board may end by itself."""
+
+    def get_qemu_version(self, qemu_bin):
+        """Also bounds the wait for the answer, and takes any."""
+        command = [qemu_bin, "-version"]
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, timeout=START_LIMIT_S)
+        except subprocess.TimeoutExpired as late:
+            raise TimeoutError("the emulator does not answer") from late
+        version = _VERSION.search(done.stdout.decode(errors="replace"))
+        if done.returncode or not version:
+            raise OSError(f"the emulator says no version, it ended with {done.returncode}")
+        return tuple(map(int, version.groups()))
 
     def on_activate(self):
         """Also bounds the wait for an emulator that ends before it connects."""

@@ -61,5 +61,6 @@ def start(network: Network, options: list[str], port: int = PORT) -> subprocess.
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        errors="replace",
         start_new_session=True,
     )

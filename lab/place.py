@@ -79,6 +79,7 @@ class Place:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
+                errors="replace",
                 timeout=COMMAND_LIMIT_S,
             )
         except subprocess.TimeoutExpired as late:
@@ -106,6 +107,7 @@ def _client(place: Place, verb: str) -> subprocess.CompletedProcess[str]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            errors="replace",
             timeout=COORDINATOR_LIMIT_S,
         )
     except subprocess.TimeoutExpired as late:

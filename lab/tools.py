@@ -119,11 +119,11 @@ def output_of(command: list[str]) -> str:
     """What a command prints, on either stream; empty if it cannot run."""
     try:
         done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout
+    return done.stdout.decode(errors="replace")
 
 
 def first_version(text: str) -> str:

@@ -4,13 +4,15 @@
 import os
 import signal
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 from helpers import PLUMB, command_lines, needs_tap, plumb, processes_with, until
 
-from lab import build, drivers, iperf
+from lab import build, drivers, iperf, tools
 from lab.board import KINDS, Board, Setup
-from lab.errors import BoardError
+from lab.errors import BoardError, LabError
 from lab.network import TapNetwork, UserNetwork
 from lab.paths import ROOT
 
@@ -98,6 +100,32 @@ def test_a_frozen_emulator_is_given_up(tmp_path, monkeypatch):
     assert "hangs: no end of iperf within 2 s" in str(caught.value)
     assert "where it is is unknown: the emulator does not answer" in str(caught.value)
     assert not processes_with(str(mark))
+
+
+def in_front(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
+    """Puts another program in the place of one that is installed."""
+    program = folder / name
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_an_emulator_that_never_answers_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(drivers, "START_LIMIT_S", 1)
+    in_front(tmp_path, monkeypatch, "qemu-system-arm", "exec sleep 60")
+    setup = Setup(build.firmware("zynq", "iperf"), UserNetwork())
+    begun = time.monotonic()
+    with pytest.raises(BoardError, match="the emulator does not answer"):
+        Board(KINDS["zynq"], setup).__enter__()
+    assert time.monotonic() - begun < 20
+
+
+def test_a_client_that_says_what_is_no_text_is_shown(tmp_path, monkeypatch):
+    in_front(tmp_path, monkeypatch, "iperf", r"printf '\377\376 rubbish'")
+    assert "rubbish" in tools.output_of(["iperf"])
+    client = iperf.start(UserNetwork((iperf.PORT,)), [])
+    with pytest.raises(LabError, match="reported nothing:\n.*rubbish"):
+        iperf.parse(client.communicate(timeout=20)[0])
 
 
 def start(*words: object) -> subprocess.Popen[str]:
