@@ -4,6 +4,7 @@
 import json
 import time
 from pathlib import Path
+from shutil import disk_usage
 
 from .errors import LabError
 
@@ -23,13 +24,23 @@ class Intervals:
         deadline = time.monotonic() + limit_s
         while not (line := self._line()):
             if time.monotonic() > deadline:
-                raise LabError(f"{self._missed} within {limit_s:g} s")
+                raise LabError(f"{self._missed} within {limit_s:g} s{self._full()}")
             time.sleep(0.01)
         return json.loads(line)
 
     def rest(self) -> list[dict]:
         """All that were not yet read, of a program that has ended."""
         return [json.loads(line) for line in iter(self._line, "")]
+
+    def _full(self) -> str:
+        """A plugin cannot say that it could not write."""
+        if not self.path.exists():
+            return ""
+        is_cut = self.path.stat().st_size > self._offset
+        if not is_cut and disk_usage(self.path).free:
+            return ""
+        how = "ends within a line" if is_cut else "grew no more"
+        return f"; {self.path} {how}: is the disk full?"
 
     def _line(self) -> str:
         if not self.path.exists():

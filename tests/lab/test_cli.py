@@ -56,6 +56,15 @@ except MissingTool as refusal:
     assert "a TAP device needs root" in done.stdout, done.stdout + done.stderr
 
 
+def test_a_locale_of_plain_ascii_changes_nothing():
+    """Sources, records and tables are UTF-8 whatever the terminal's user speaks."""
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [PLUMB, "history"], cwd=ROOT, env=plain, capture_output=True, encoding="utf-8", timeout=60
+    )
+    assert done.returncode == 0 and "±" in done.stdout, done.stderr
+
+
 def test_without_a_command_it_explains_itself():
     done = plumb()
     assert done.returncode == 0 and "doctor" in done.stdout
