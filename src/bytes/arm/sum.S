@@ -15,9 +15,9 @@
         function pl_sum
         push    {r4-r10, lr}
         lsl     r2, r0, #3
-        mov     ip, #0
-        tst     r0, #3
+        ands    ip, r0, #3              @ on a word that is the sum so far
         beq     .Laligned
+        mov     ip, #0
         cmp     r1, #4
         blo     .Lfew
         tst     r0, #1
@@ -33,10 +33,10 @@
         add     ip, ip, r4
 
 .Laligned:
-        cmn     r0, #0                  @ clears the carry
-        bics    r3, r1, #255
-        beq     .Lblocks
-        add     r3, r3, r0
+        cmp     r1, #256                @ below it, clears the carry
+        blo     .Lblocks
+        bic     r3, r1, #255
+        adds    r3, r3, r0              @ as this does: no range ends behind the last address
 .Llong:
         .rept   8
         ldmia   r0!, {r4-r10, lr}
@@ -57,6 +57,8 @@
         ldmia   r0!, {r4-r10, lr}
         add_up  r4, r5, r6, r7, r8, r9, r10, lr
         .endr
+        tst     r1, #63                 @ 64 bytes are common, five bits less to ask for
+        beq     .Lfold
 .L32:
         tst     r1, #32
         beq     .L16
