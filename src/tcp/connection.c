@@ -168,14 +168,9 @@ static void send_all_pending(struct pl_tcp_state *tcp) {
     }
 }
 
-void pl_tcp_settle(struct plumb *stack, void *state) {
-    struct pl_tcp_state *tcp = state;
+static void settle_all_pending(struct pl_tcp_state *tcp) {
     struct plumb_tcp *connection;
 
-    if (!stack->in_poll) {
-        send_all_pending(tcp);
-        return;
-    }
     while (tcp->pending && (connection = pl_tcp_next_pending(tcp, NULL)) != NULL) {
         pl_tcp_settle_deferred(connection);
         tell_user(connection);
@@ -185,6 +180,17 @@ void pl_tcp_settle(struct plumb *stack, void *state) {
         if (connection->events && connection->flags & PL_TCP_USER && connection->handler)
             pl_tcp_pend(connection);
     }
+}
+
+void pl_tcp_settle(struct plumb *stack, void *state) {
+    struct pl_tcp_state *tcp = state;
+
+    if (!tcp->pending)
+        return;
+    if (stack->in_poll)
+        settle_all_pending(tcp);
+    else
+        send_all_pending(tcp);
 }
 
 struct port_question {
