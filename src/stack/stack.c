@@ -8,6 +8,9 @@
 #include "packet/alignment.h"
 #include "packet/packet.h"
 
+/* The millisecond that is present before the first poll: none, and long over at any time. */
+#define NO_TICK ((uint64_t)-1000)
+
 static size_t round_up(size_t size) {
     return (size + 7) & ~(size_t)7;
 }
@@ -32,6 +35,7 @@ int plumb_create(struct plumb **out, void *memory, size_t size,
     for (uint8_t *byte = memory; byte < (uint8_t *)memory + size; byte++)
         *byte = 0;
     stack->options = *options;
+    stack->tick_us = NO_TICK;
     stack->random[0] = pl_keyed_hash(stack, 0, 1) | 1;
     stack->random[1] = pl_keyed_hash(stack, 0, 2);
     for (unsigned i = 0; i < pl_layer_count; i++) {
@@ -64,22 +68,18 @@ void *pl_layer_state(const struct plumb *stack, const struct pl_layer *layer) {
     return stack->states[i];
 }
 
-static void flush_interfaces(struct plumb *stack) {
-    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
-        if (netif->driver->flush)
-            netif->driver->flush(netif);
-}
-
-static void settle_layers(struct plumb *stack) {
-    pl_settle_layers(stack);
-    flush_interfaces(stack);
+static inline void flush(struct plumb_netif *netif) {
+    if (netif->driver->flush)
+        netif->driver->flush(netif);
 }
 
 void pl_settle(struct plumb *stack) {
     if (stack->settling)
         return;
     stack->settling = true;
-    settle_layers(stack);
+    pl_settle_layers(stack);
+    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
+        flush(netif);
     stack->settling = false;
 }
 
@@ -87,6 +87,7 @@ static void run_timers(struct plumb *stack) {
     struct plumb_timer *due;
 
     pl_wheel_turn(&stack->wheel, stack->now_ms, &due);
+    pl_note_due(stack);
     while (due) {
         struct plumb_timer *timer = due;
         plumb_timer_stop(timer);
@@ -104,13 +105,13 @@ static uint32_t milliseconds_behind(const struct plumb *stack) {
 
 /* Moves the millisecond clock to now_us, from one time at which the wheel must
  * turn to the next. */
-static void advance(struct plumb *stack, uint64_t now_us) {
+static __attribute__((noinline)) void advance(struct plumb *stack) {
     uint32_t behind;
 
-    if (!stack->started)
-        stack->tick_us = now_us; /* this is where time begins */
-    stack->started = true;
-    stack->now_us = now_us;
+    if (stack->tick_us == NO_TICK) {
+        stack->tick_us = stack->now_us; /* this is where time begins */
+        pl_note_due(stack);
+    }
     while ((behind = milliseconds_behind(stack)) > 0) {
         uint32_t step = pl_wheel_distance(&stack->wheel, stack->now_ms);
         bool turn = step <= behind;
@@ -123,13 +124,23 @@ static void advance(struct plumb *stack, uint64_t now_us) {
     }
 }
 
-static uint64_t next_deadline(const struct plumb *stack) {
-    uint32_t distance = pl_wheel_distance(&stack->wheel, stack->now_ms);
-    uint64_t next = PLUMB_NEVER;
+/* Whether there may be more frames than were taken. */
+static inline bool poll_interfaces(struct plumb *stack, uint64_t now_us) {
+    bool more = false;
 
-    if (distance != UINT32_MAX)
-        next = stack->tick_us + (uint64_t)distance * 1000;
-    for (const struct plumb_netif *netif = stack->netifs; netif; netif = netif->next) {
+    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
+        if (netif->driver->poll(netif, now_us, CONFIG_PLUMB_POLL_BUDGET) >=
+            CONFIG_PLUMB_POLL_BUDGET)
+            more = true;
+    return more;
+}
+
+/* Flushes the interfaces; returns when something is next to be done. */
+static inline uint64_t finish_interfaces(struct plumb *stack) {
+    uint64_t next = pl_due(stack);
+
+    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next) {
+        flush(netif);
         if (!netif->driver->deadline)
             continue;
         uint64_t deadline = netif->driver->deadline(netif);
@@ -139,22 +150,25 @@ static uint64_t next_deadline(const struct plumb *stack) {
     return next;
 }
 
+/* Is lent memory given back whose user is still to be told? */
+static inline bool released(const struct plumb_pool *references) {
+    return references && references->released;
+}
+
 uint64_t plumb_poll(struct plumb *stack, uint64_t now_us) {
-    bool more = false;
+    struct plumb_pool *references = stack->options.references;
 
     stack->in_poll = stack->settling = true;
-    advance(stack, now_us);
-    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
-        if (netif->driver->poll(netif, now_us, CONFIG_PLUMB_POLL_BUDGET) >=
-            CONFIG_PLUMB_POLL_BUDGET)
-            more = true;
-    if (stack->options.references)
-        pl_references_release(stack->options.references);
-    settle_layers(stack);
+    stack->now_us = now_us;
+    if (now_us - stack->tick_us >= 1000)
+        advance(stack);
+    bool more = poll_interfaces(stack, now_us);
+    if (released(references))
+        pl_references_release(references);
+    pl_settle_layers(stack);
+    uint64_t next = finish_interfaces(stack);
     stack->in_poll = stack->settling = false;
-    if (stack->options.references && stack->options.references->released)
-        more = true;
-    return more ? now_us : next_deadline(stack);
+    return more || released(references) ? now_us : next;
 }
 
 uint64_t plumb_now_us(const struct plumb *stack) {

@@ -43,11 +43,13 @@ extern pl_interface_taker *const pl_interface_input;
 struct plumb {
     uint64_t now_us;
     uint64_t tick_us; /* when the present millisecond began */
+#ifdef CONFIG_PLUMB_TIMER_NEXT
+    uint64_t due_us; /* when the wheel must be turned, or PLUMB_NEVER */
+#endif
     uint32_t now_ms;
-    bool ending;   /* being destroyed: whatever an interface's end leaves is put */
-    bool started;  /* polled before */
     bool in_poll;  /* inside plumb_poll(): the users' handlers may be called */
     bool settling; /* sends are settled before this call returns */
+    bool ending;   /* being destroyed: whatever an interface's end leaves is put */
     struct pl_wheel wheel;
     struct plumb_netif *netifs;
     struct plumb_options options;
@@ -55,6 +57,34 @@ struct plumb {
     void *states[PL_LAYERS_MOST];
     uint32_t counters[PLUMB_COUNTER_COUNT];
 };
+
+/* When the wheel must be turned, by the user's clock, or PLUMB_NEVER. As time goes by it
+ * stays the same, until the wheel is turned or gets a nearer timer. */
+static inline uint64_t pl_find_due(const struct plumb *stack) {
+    const uint32_t distance = pl_wheel_distance(&stack->wheel, stack->now_ms);
+
+    return distance == UINT32_MAX ? PLUMB_NEVER : stack->tick_us + (uint64_t)distance * 1000;
+}
+
+#ifdef CONFIG_PLUMB_TIMER_NEXT
+
+static inline void pl_note_due(struct plumb *stack) {
+    stack->due_us = pl_find_due(stack);
+}
+
+static inline uint64_t pl_due(const struct plumb *stack) {
+    return stack->due_us;
+}
+
+#else
+
+static inline void pl_note_due(struct plumb *stack) {
+    (void)stack;
+}
+
+#define pl_due pl_find_due
+
+#endif
 
 static inline void pl_count(struct plumb *stack, enum plumb_counter counter) {
     stack->counters[counter]++;

@@ -105,6 +105,7 @@ void plumb_timer_start(struct plumb *stack, struct plumb_timer *timer, uint32_t 
     if (timer->expires_ms == stack->now_ms)
         timer->expires_ms++;
     pl_wheel_add(&stack->wheel, stack->now_ms, timer);
+    pl_note_due(stack);
 }
 
 void plumb_timer_stop(struct plumb_timer *timer) {
