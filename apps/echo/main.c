@@ -24,8 +24,9 @@ static struct generator generators[CONFIG_PLUMB_TCP_CONNECTIONS];
 static uint8_t pattern[PERIOD * 16];
 static struct plumb_udp *echo_socket;
 static struct {
-    unsigned datagrams;
+    unsigned left;  /* datagrams that still count; 0: the next one ends a run, or begins one */
     uint32_t bytes; /* at most RUN times 65507 */
+    bool begun;
     uint64_t begun_us;
 } run;
 
@@ -100,27 +101,30 @@ static void accept_other(struct plumb_tcp_listener *listener, struct plumb_tcp *
     plumb_tcp_set_handler(connection, *is_echo ? echo : discard, NULL);
 }
 
-/* Begins a transfer, or ends one; whether the datagram counts. */
-static __attribute__((noinline)) bool turn_run(void) {
-    if (run.datagrams == RUN) {
-        board_measure_stop();
-        board_print("transfer: case=udp_echo bytes=%u packets=%u time_us=%llu\n",
-                    (unsigned)run.bytes, run.datagrams,
-                    (unsigned long long)(board_now_us() - run.begun_us));
-        run.datagrams = 0;
-        return false;
-    }
-    run.bytes = 0;
+static void begin_run(unsigned length) {
+    run.begun = true;
+    run.left = RUN - 1;
+    run.bytes = length;
     run.begun_us = board_now_us();
     board_measure_start();
-    return true;
 }
 
-static inline void measure_datagram(unsigned length) {
-    if (run.datagrams - 1 >= RUN - 1 && !turn_run())
-        return;
-    run.datagrams++;
-    run.bytes += length;
+static void end_run(void) {
+    board_measure_stop();
+    board_print("transfer: case=udp_echo bytes=%u packets=%u time_us=%llu\n", (unsigned)run.bytes,
+                RUN, (unsigned long long)(board_now_us() - run.begun_us));
+    run.begun = false;
+}
+
+/* A datagram that begins a run or ends one. */
+static __attribute__((noinline)) void echo_between(struct plumb_udp *socket,
+                                                   struct plumb_packet *payload,
+                                                   const struct plumb_udp_source *source) {
+    if (run.begun)
+        end_run();
+    else
+        begin_run(payload->total);
+    plumb_udp_reply(socket, payload, source);
 }
 
 static void echo_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
@@ -129,7 +133,12 @@ static void echo_datagram(struct plumb_udp *socket, struct plumb_packet *payload
     /* A forged datagram from another echo service would go to and fro for ever. */
     if (source->from.port < 1024)
         return;
-    measure_datagram(payload->total);
+    if (!run.left) {
+        echo_between(socket, payload, source);
+        return;
+    }
+    run.left--;
+    run.bytes += payload->total;
     plumb_udp_reply(socket, payload, source);
 }
 
