@@ -300,7 +300,7 @@ def _print(terminal: Terminal, title: str, columns: list[str], rows: report.Rows
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for index, name in enumerate(columns):
         is_number = all(re.fullmatch(r"[-+]?\d+|-", row[index]) for row in rows)
-        table.add_column(name, justify="right" if is_number else "left")
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(escape, row))
     terminal.print(f"\n{title}", style="bold", highlight=False)

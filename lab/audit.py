@@ -370,7 +370,7 @@ def _table(columns: list[str], rows: report.Rows) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for index, name in enumerate(columns):
         is_number = all(row[index] == "-" or row[index].isdecimal() for row in rows)
-        table.add_column(name, justify="right" if is_number else "left")
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(escape, row))
     return table

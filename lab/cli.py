@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 INTERRUPTED = 130
-FILE_WIDTH = 190
+FILE_WIDTH, LEAST_WIDTH = 190, 80
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -54,12 +54,11 @@ def check_writable(path: Path | None) -> None:
 
 
 def terminal() -> "Console":
-    """Where tables go; a file has room for wide ones."""
+    """Where tables go; a file has room for wide ones, and a narrow terminal breaks lines."""
     from rich.console import Console
 
     console = Console()
-    if not console.is_terminal:
-        console.width = FILE_WIDTH
+    console.width = max(console.width, LEAST_WIDTH) if console.is_terminal else FILE_WIDTH
     return console
 
 

@@ -115,11 +115,11 @@ def header(tools: dict[str, str], board: str, network: str, repeats: int) -> Row
 
 
 def rich_table(title: list[str], rows: Rows) -> Table:
-    """A table for the terminal; brackets are what they are."""
+    """A table for the terminal; brackets are what they are, and a narrow one cuts nothing."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for index, name in enumerate(title):
         justify = "left" if index == 0 else "right"
-        table.add_column(escape(name), justify=justify, no_wrap=index == 0)
+        table.add_column(escape(name), justify=justify, no_wrap=index == 0, overflow="fold")
     for row in rows:
         table.add_row(*map(escape, row))
     return table

@@ -2,6 +2,7 @@
 """`./plumb size`: pieces, stacks and structures, against what is known of a program and
 against what gcc says itself."""
 
+import io
 import json
 import re
 import shlex
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from helpers import plumb
+from rich.console import Console as Terminal
 
-from lab import anatomy, build
+from lab import anatomy, audit, build
 from lab.anatomy import Anatomy
 from lab.code import Code
 from lab.depth import Stack
@@ -209,3 +211,12 @@ def test_what_cannot_be_measured_is_refused(tmp_path: Path):
         done = plumb("size", name)
         assert done.returncode == 1 and done.stdout.startswith("plumb: "), done.stdout
         assert complaint in done.stdout
+
+
+def test_a_narrow_terminal_cuts_no_name():
+    terminal = Terminal(file=io.StringIO(), width=40)
+    columns, rows = ["name", "size"], [["n" * 60, "1"]]
+    anatomy._print(terminal, "pieces", columns, rows)
+    terminal.print(audit._table(columns, rows))
+    told = terminal.file.getvalue()
+    assert told.count("n") >= 2 * 60 and "…" not in told

@@ -139,6 +139,16 @@ def test_names_are_shown_as_they_are(tmp_path):
     assert len(re.sub(r"\\.", "", row).split("|")) == len(compare.COLUMNS) + 2
 
 
+@pytest.mark.parametrize("width", [80, 40])
+def test_a_narrow_terminal_cuts_nothing(tmp_path, width):
+    """Or names that differ at their end only could not be told apart."""
+    old = file(tmp_path / "a.jsonl", one("throughput_busy", 612.5, 3.0))
+    new = file(tmp_path / "b.jsonl", one("throughput_busy", 712.5, 3.0))
+    terminal = Terminal(file=io.StringIO(), width=width)
+    compare.run(runs.find(str(old)), runs.find(str(new)), None, False, terminal)
+    assert "…" not in terminal.file.getvalue()
+
+
 def test_what_was_made_otherwise_is_said(tmp_path):
     record = one("instructions_per_byte", 1.0)
     old = file(tmp_path / "a.jsonl", record)
