@@ -72,18 +72,7 @@ class Place:
         if not template:
             return
         words = [word.replace("{firmware}", str(firmware)) for word in shlex.split(template)]
-        try:
-            done = subprocess.run(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=COMMAND_LIMIT_S,
-            )
-        except subprocess.TimeoutExpired as late:
-            raise LabError(f"{option}: no end within {COMMAND_LIMIT_S:g} s") from late
+        done = _run(words, COMMAND_LIMIT_S, f"{option}: no end within {COMMAND_LIMIT_S:g} s")
         if done.returncode:
             raise LabError(f"{option} failed with {done.returncode}:\n{done.stdout.strip()}")
 
@@ -98,20 +87,26 @@ def chosen(board: str, name: str, coordinator: str, environment: Path | None) ->
     return Place(name, coordinator or COORDINATOR, file.resolve())
 
 
-def _client(place: Place, verb: str) -> subprocess.CompletedProcess[str]:
-    client = Path(sys.prefix) / "bin/labgrid-client"
+def _run(words: list[str], limit_s: float, late: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end; `late` is what is said when that does not come."""
     try:
         return subprocess.run(
-            [client, "-x", place.coordinator, "-p", place.name, verb],
+            words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            timeout=COORDINATOR_LIMIT_S,
+            timeout=limit_s,
         )
-    except subprocess.TimeoutExpired as late:
-        raise LabError(f"{place}: the coordinator does not answer") from late
+    except subprocess.TimeoutExpired as problem:
+        raise LabError(late) from problem
+
+
+def _client(place: Place, verb: str) -> subprocess.CompletedProcess[str]:
+    client = str(Path(sys.prefix) / "bin/labgrid-client")
+    words = [client, "-x", place.coordinator, "-p", place.name, verb]
+    return _run(words, COORDINATOR_LIMIT_S, f"{place}: the coordinator does not answer")
 
 
 @contextmanager
