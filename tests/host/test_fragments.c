@@ -713,29 +713,14 @@ static void identifications(void **state) {
     world_end(world);
 }
 
-int main(int argc, char **argv) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size_is_echoed),
-        cmocka_unit_test(any_order_with_duplicates),
-        cmocka_unit_test(options_in_the_first),
-        cmocka_unit_test(malformed),
-        cmocka_unit_test(overlaps),
-        cmocka_unit_test(two_ends),
-        cmocka_unit_test(random_cuts),
-        cmocka_unit_test(too_late),
-        cmocka_unit_test(one_source_cannot_take_all),
-        cmocka_unit_test(a_flood_displaces_its_own),
-        cmocka_unit_test(strangers_are_not_mixed),
-        cmocka_unit_test(checksum_of_the_whole),
-        cmocka_unit_test(more_than_a_share),
-        cmocka_unit_test(many_sources),
-        cmocka_unit_test(interface_goes),
-        cmocka_unit_test(long_datagrams),
-        cmocka_unit_test(long_datagrams_over_a_bad_wire),
-        cmocka_unit_test(no_packets_to_send_with),
-        cmocka_unit_test(headers_from_the_same_pool),
-        cmocka_unit_test(an_unknown_neighbour),
-        cmocka_unit_test(identifications),
-    };
-    return harness_main(argc, argv, tests, sizeof tests / sizeof *tests);
-}
+HARNESS_MAIN(cmocka_unit_test(every_size_is_echoed), cmocka_unit_test(any_order_with_duplicates),
+             cmocka_unit_test(options_in_the_first), cmocka_unit_test(malformed),
+             cmocka_unit_test(overlaps), cmocka_unit_test(two_ends), cmocka_unit_test(random_cuts),
+             cmocka_unit_test(too_late), cmocka_unit_test(one_source_cannot_take_all),
+             cmocka_unit_test(a_flood_displaces_its_own), cmocka_unit_test(strangers_are_not_mixed),
+             cmocka_unit_test(checksum_of_the_whole), cmocka_unit_test(more_than_a_share),
+             cmocka_unit_test(many_sources), cmocka_unit_test(interface_goes),
+             cmocka_unit_test(long_datagrams), cmocka_unit_test(long_datagrams_over_a_bad_wire),
+             cmocka_unit_test(no_packets_to_send_with),
+             cmocka_unit_test(headers_from_the_same_pool), cmocka_unit_test(an_unknown_neighbour),
+             cmocka_unit_test(identifications))
