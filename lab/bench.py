@@ -166,8 +166,8 @@ class Bench:
         )
         self.records.append(self._one("connections", "tcp", "connections", float(value)))
 
-    def _one(self, experiment: str, case: str, metric: str, value: float, unit: str = "") -> Record:
-        return Record(experiment, self.kind.name, case, metric, value, unit, tools=self.tools)
+    def _one(self, experiment: str, case: str, metric: str, value: float) -> Record:
+        return Record(experiment, self.kind.name, case, metric, value, "", tools=self.tools)
 
     def _record_samples(self) -> None:
         plain = [s for s in self.samples if s.counted is None]

@@ -259,10 +259,10 @@ class Board:
         if self.setup.routines not in ("", self.console.routines):
             raise self._failure(f"has no choice of byte routines: {self.setup.routines} wanted")
 
-    def wait_ready_or_ended(self, limit_s: float = READY_LIMIT_S) -> None:
+    def wait_ready_or_ended(self) -> None:
         """The same for an application that may have done its work before that."""
         self.wait(
-            lambda: self.has_ended or bool(self.console.address), limit_s, "did not come up"
+            lambda: self.has_ended or bool(self.console.address), READY_LIMIT_S, "did not come up"
         )
         self.check_faults()
 

@@ -68,7 +68,6 @@ class Model:
     core: Core
     board: str
     changes: dict[str, Value] = field(default_factory=dict)
-    label: str = ""
 
     def values(self) -> dict[str, Value]:
         """What the plugin is told."""

@@ -318,7 +318,6 @@ class Effect:
     then: tuple[float, ...]
     now: tuple[float | None, ...]
     is_same: Callable[[float, float], bool]
-    unit: str = " %"
     why: str = ""  # said if it is not reproduced
 
     def text(self, year: str = "2008") -> str:
@@ -329,8 +328,7 @@ class Effect:
         is_there = all(self.is_same(a, b) for a, b in zip(self.then, known, strict=True))
         verdict = "reproduced" if is_there else "not reproduced"
         then, now = (
-            " and ".join(f"{value:+.1f}{self.unit}" for value in values)
-            for values in (self.then, known)
+            " and ".join(f"{value:+.1f} %" for value in values) for values in (self.then, known)
         )
         why = f" {self.why}" if self.why and not is_there else ""
         return f"{self.what}: {then} in {year}, {now} modelled: {verdict}.{why}"
