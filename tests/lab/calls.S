@@ -3,7 +3,7 @@
  * A program whose calls are known: of each way to call, to return, to be interrupted.
  * Every function executes as many instructions as the test says.
  */
-#include "bare.h"
+#include "bare.S"
 
     .global vectors
     .equ GIC_CPU,   0xF8F00100

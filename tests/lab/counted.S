@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* A program whose every instruction, access and moment of idling is known. */
-#include "bare.h"
+#include "bare.S"
 
     function _start
     ldr sp, =stack

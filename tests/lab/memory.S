@@ -4,7 +4,7 @@
  * before the interval, over other data of the same row, so that within it instructions are
  * there and rows are open. r5: cached data; r6: uncached; r7: a device's register.
  */
-#include "bare.h"
+#include "bare.S"
 
     function _start
     ldr sp, =stack
