@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING
 
 from .. import plots
 from ..records import Record
-from . import rx_align
-from .base import Table, parts_of
+from .base import Table, case_of, parts_of
 from .firmware import BOARD
 from .found import Found, number, ratio
+from .rx_align_strategies import (
+    COLUMNS,
+    COPIED,
+    FIXED,
+    FULL,
+    IN_PLACE,
+    LEAD,
+    LOAD,
+    STRATEGIES,
+)
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -47,30 +56,30 @@ THEIR_FIRST = "shift-newlib"
 def _value(
     found: Found, strategy: str, receive: str, rate: str, metric: str, **more: str
 ) -> float | None:
-    case = rx_align.case_of(rate=rate, receive=receive, **more)
+    case = case_of(rate=rate, receive=receive, **more)
     return found.worst(BOARD, ("plumb", strategy), metric, case)
 
 
 def _rows(found: Found) -> list[tuple[str, str]]:
     """Strategies and how iperf receives, of what was measured."""
     there = []
-    for receive in (rx_align.COPIED, rx_align.IN_PLACE):
-        for one in rx_align.STRATEGIES:
-            is_there = _value(found, one.name, receive, rx_align.FULL, "instructions_per_byte")
+    for receive in (COPIED, IN_PLACE):
+        for one in STRATEGIES:
+            is_there = _value(found, one.name, receive, FULL, "instructions_per_byte")
             there += [(one.name, receive)] if is_there is not None else []
     return there
 
 
 def _share(found: Found, strategy: str, role: str) -> float | None:
     """What part of the time goes into a role, at the fixed rate and copied."""
-    case = {"receive": rx_align.COPIED, "rate": rx_align.FIXED, "metric": "share"}
+    case = {"receive": COPIED, "rate": FIXED, "metric": "share"}
     values = [_value(found, strategy, **case, function=name) for name in ROLES[role]]
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def _rate(found: Found) -> float | None:
-    values = [_value(found, s, r, rx_align.FIXED, "offered_rate") for s, r in _rows(found)]
+    values = [_value(found, s, r, FIXED, "offered_rate") for s, r in _rows(found)]
     return max((value for value in values if value is not None), default=None)
 
 
@@ -86,7 +95,7 @@ def tables(records: list[Record]) -> list[Table]:
         _lead_table(found),
         _then_table(found),
         _roles_table(found),
-        *(_profile_table(records, found, one.name) for one in rx_align.STRATEGIES),
+        *(_profile_table(records, found, one.name) for one in STRATEGIES),
     ]
 
 
@@ -109,7 +118,7 @@ def _full_table(found: Found) -> Table:
     return _rate_table(
         found,
         "As fast as it goes, at 62.5 million instructions per second",
-        rx_align.FULL,
+        FULL,
         {
             "Mbit/s": ("throughput", 1),
             "busy Mbit/s": ("throughput_busy", 1),
@@ -133,8 +142,8 @@ def _fixed_table(found: Found) -> Table:
     return _rate_table(
         found,
         f"At {number(_rate(found), 0)} Mbit/s offered, which the slowest carries at a load of "
-        f"{rx_align.LOAD:.0f} %",
-        rx_align.FIXED,
+        f"{LOAD:.0f} %",
+        FIXED,
         {
             "CPU load %": ("cpu_load", 1),
             "instr/byte": ("instructions_per_byte", 3),
@@ -149,10 +158,10 @@ def _fixed_table(found: Found) -> Table:
 
 def _lead_table(found: Found) -> Table:
     rows = []
-    for receive in (rx_align.COPIED, rx_align.IN_PLACE):
-        for rate, metrics in rx_align.COLUMNS.items():
+    for receive in (COPIED, IN_PLACE):
+        for rate, metrics in COLUMNS.items():
             for column in metrics:
-                value = _value(found, "default", receive, rate, rx_align.LEAD, column=column)
+                value = _value(found, "default", receive, rate, LEAD, column=column)
                 if value is not None:
                     rows.append([receive, rate, column.replace("_", " "), number(value, 3)])
     return Table(
@@ -168,7 +177,7 @@ def _then_table(found: Found) -> Table:
     """Ratios to the frame moved, ours and theirs."""
 
     def ours(strategy: str, metric: str) -> float | None:
-        return _value(found, strategy, rx_align.COPIED, rx_align.FULL, metric)
+        return _value(found, strategy, COPIED, FULL, metric)
 
     def work(strategy: str) -> float | None:
         rate, shares = THEN[strategy]
@@ -215,7 +224,7 @@ def _then_table(found: Found) -> Table:
 
 
 def _roles_table(found: Found) -> Table:
-    names = [name for name, receive in _rows(found) if receive == rx_align.COPIED]
+    names = [name for name, receive in _rows(found) if receive == COPIED]
     rows = []
     for role in ROLES:
         cells = [number(_share(found, name, role), 1) for name in names]
@@ -231,7 +240,7 @@ def _roles_table(found: Found) -> Table:
 
 def _profile_table(records: list[Record], found: Found, strategy: str) -> Table:
     """As RTEMS' profile was told: function, samples, ratio."""
-    at = {"rate": rx_align.FIXED, "receive": rx_align.COPIED}
+    at = {"rate": FIXED, "receive": COPIED}
     rows = []
     for record in records:
         parts = parts_of(record.case)
@@ -258,7 +267,7 @@ def answers(records: list[Record]) -> list[str]:
 
 def _copying(found: Found) -> str:
     def busy(strategy: str) -> float | None:
-        return _value(found, strategy, rx_align.COPIED, rx_align.FULL, "throughput_busy")
+        return _value(found, strategy, COPIED, FULL, "throughput_busy")
 
     first, second, third = (busy(name) for name in THEN)
     shares = [_share(found, name, "memcpy") for name in list(THEN)[:2]]
@@ -275,7 +284,7 @@ def _copying(found: Found) -> str:
 
 def _trapping(found: Found) -> str:
     def of(metric: str, strategy: str = "trap") -> float | None:
-        return _value(found, strategy, rx_align.COPIED, rx_align.FULL, metric)
+        return _value(found, strategy, COPIED, FULL, metric)
 
     traps, per_byte, default = (
         of("emulated_per_packet"),
@@ -295,9 +304,9 @@ def _trapping(found: Found) -> str:
 
 
 def _default(found: Found) -> str:
-    strategies = [name for name, receive in _rows(found) if receive == rx_align.COPIED]
+    strategies = [name for name, receive in _rows(found) if receive == COPIED]
     loads = {
-        name: _value(found, name, rx_align.COPIED, rx_align.FIXED, "cpu_load")
+        name: _value(found, name, COPIED, FIXED, "cpu_load")
         for name in strategies
     }
     own = loads.pop("default", None)
@@ -325,21 +334,21 @@ def figures(records: list[Record]) -> "list[Figure]":
 
     if not rows:
         return []
-    copied = [name for name, receive in rows if receive == rx_align.COPIED]
+    copied = [name for name, receive in rows if receive == COPIED]
     return [
         plots.bars(
             "TCP receive, as fast as it goes",
             "strategy",
             "instructions per byte",
             names,
-            series(rx_align.FULL, "instructions_per_byte"),
+            series(FULL, "instructions_per_byte"),
         ),
         plots.bars(
             f"TCP receive at {number(_rate(found), 0)} Mbit/s offered",
             "strategy",
             "CPU load, %",
             names,
-            series(rx_align.FIXED, "cpu_load"),
+            series(FIXED, "cpu_load"),
         ),
         plots.bars(
             f"Where the time goes, copied, at {number(_rate(found), 0)} Mbit/s offered",

@@ -12,7 +12,6 @@ The emulator knows no memory, so the memory-cost model tells what each step take
 """
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import measure
@@ -22,44 +21,25 @@ from ..network import TapNetwork, enter_namespace
 from ..records import Record, of_values
 from . import chain, firmware, modelled, rx_path_page
 from .base import Experiment, Run, Table, case_of
-from .firmware import BOARD, Firmware
+from .firmware import BOARD
 from .modelled import FREE_FETCHES, Modelled
+from .rx_path_steps import (
+    BYTES,
+    CORES,
+    COUNTED,
+    OFFERED,
+    PER_BYTE,
+    SENSITIVE,
+    SENSITIVE_BOARD,
+    SHORT_BYTES,
+    SMALL,
+    STEPS,
+    THROUGHPUT,
+    Step,
+)
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-CORES = ("ap7000", "leon3")
-BYTES = {"tcp_rx": "4M", "tcp_tx": "4M", "udp_rx": "2M", "udp_tx": "2M"}
-SHORT_BYTES = "1M"  # where a hundred models look on
-OFFERED = 60.0  # Mbit/s
-SENSITIVE = ("baseline", "copy-break")
-SENSITIVE_BOARD = "ATSTK1000"
-PER_BYTE, THROUGHPUT = "modelled_cycles_per_byte", "modelled_throughput"
-COUNTED = ("instructions_per_byte", "touches_per_byte")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One of the driver's ways, and the preset that has it."""
-
-    variant: str
-    preset: str
-
-    @property
-    def firmware(self) -> Firmware:
-        """Its build."""
-        return Firmware(self.variant, self.preset)
-
-
-STEPS = (
-    Step("baseline", "zynq-path-uncached"),
-    Step("offset", "zynq-path-offset"),
-    Step("cacheable", "zynq-path-cached"),
-    Step("fragments", "zynq-path-fragments"),
-    Step("copy-break", "zynq-path-break"),  # the default of buffers that hold a part
-    Step("default", "zynq-path-whole"),
-)
-SMALL = tuple(step.variant for step in STEPS if step.variant != "default")
 
 
 class RxPath(Experiment):

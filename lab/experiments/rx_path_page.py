@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from .. import plots
 from ..memory import load
 from ..records import Record
-from . import chain, rx_path
+from . import chain
+from . import rx_path_steps as steps
 from .base import Table, case_of, parts_of
+from .firmware import BOARD
 from .found import Found, number, ratio
 
 if TYPE_CHECKING:
@@ -49,15 +51,15 @@ class Seen:
 
     def value(self, variant: str, metric: str, case: str) -> float | None:
         """One value."""
-        return self.found.worst(rx_path.BOARD, ("plumb", variant), metric, case)
+        return self.found.worst(BOARD, ("plumb", variant), metric, case)
 
     def rate(self, variant: str, case: str, board: str) -> float | None:
         """Modelled Mbit/s."""
-        return self.value(variant, rx_path.THROUGHPUT, f"{case} {case_of(memory=board)}")
+        return self.value(variant, steps.THROUGHPUT, f"{case} {case_of(memory=board)}")
 
     def cycles(self, variant: str, case: str, board: str) -> float | None:
         """Modelled cycles per byte."""
-        return self.value(variant, rx_path.PER_BYTE, f"{case} {case_of(memory=board)}")
+        return self.value(variant, steps.PER_BYTE, f"{case} {case_of(memory=board)}")
 
     def change(self, to: str, of: str, case: str, board: str) -> float | None:
         """By how many percent a rate is above another step's."""
@@ -74,7 +76,7 @@ def _then_change(to: str, of: str, case: str, board: str) -> float:
 
 
 def _variants() -> list[str]:
-    return [step.variant for step in rx_path.STEPS]
+    return [step.variant for step in steps.STEPS]
 
 
 # ---- tables ----
@@ -103,14 +105,14 @@ def _counted_table(seen: Seen) -> Table:
             variant,
             *(
                 number(seen.value(variant, metric, case), 3)
-                for case in rx_path.BYTES
-                for metric in rx_path.COUNTED
+                for case in steps.BYTES
+                for metric in steps.COUNTED
             ),
         ]
         for variant in _variants()
     ]
     kinds = ("instr/byte", "touches/byte")
-    columns = [f"{case} {what}" for case in rx_path.BYTES for what in kinds]
+    columns = [f"{case} {what}" for case in steps.BYTES for what in kinds]
     note = (
         "Counted, not modelled. Of buffers of 128 bytes headers count as touched payload, as "
         "nothing tells a frame's first buffer from the others."
@@ -122,12 +124,12 @@ def _board_table(seen: Seen, board: str) -> Table:
     rows = []
     for variant in _variants():
         row = [variant]
-        for case in rx_path.BYTES:
+        for case in steps.BYTES:
             row.append(number(seen.cycles(variant, case, board), 3))
             row.append(number(seen.rate(variant, case, board), 1))
         rows.append(row)
-    columns = [f"{case} {what}" for case in rx_path.BYTES for what in ("cycles/byte", "Mbit/s")]
-    bus = next(c.boards[board].value for c in map(load, rx_path.CORES) if board in c.boards)
+    columns = [f"{case} {what}" for case in steps.BYTES for what in ("cycles/byte", "Mbit/s")]
+    bus = next(c.boards[board].value for c in map(load, steps.CORES) if board in c.boards)
     return Table(f"Modelled: {board}, SDRAM of {bus} bits", ["", *columns], rows)
 
 
@@ -275,7 +277,7 @@ def _sensitivity_table(records: list[Record]) -> Table:
             continue
         row = [change]
         moved = []
-        for variant in rx_path.SENSITIVE:
+        for variant in steps.SENSITIVE:
             for case in ("tcp_rx", "tcp_tx"):
                 now, was = (values.get((variant, case, c)) for c in (change, "unchanged"))
                 moved.append(100 * (now / was - 1) if now and was else 0.0)
@@ -283,10 +285,10 @@ def _sensitivity_table(records: list[Record]) -> Table:
         if max(abs(m) for m in moved) >= NOTICED:
             rows.append([*row, *(f"{m:+.1f}" for m in moved), number(gain, 2)])
     columns = ["changed to"]
-    columns += [f"{v} {c}, %" for v in rx_path.SENSITIVE for c in ("tcp_rx", "tcp_tx")]
+    columns += [f"{v} {c}, %" for v in steps.SENSITIVE for c in ("tcp_rx", "tcp_tx")]
     columns.append("receive, copy-break to baseline")
     note = (
-        f"Cycles per byte on {rx_path.SENSITIVE_BOARD}, one parameter halved, doubled, taken away "
+        f"Cycles per byte on {steps.SENSITIVE_BOARD}, one parameter halved, doubled, taken away "
         f"or turned round; shown is what moves a total by {NOTICED:g} % or more. `sdram.bus_bits` "
         "of 16 is the other board."
     )
@@ -297,13 +299,13 @@ def _changed(records: list[Record]) -> dict[tuple[str, str, str], float]:
     found = {}
     for record in records:
         case, is_changed, change = record.case.partition(" changed ")
-        if is_changed and record.metric == rx_path.PER_BYTE:
+        if is_changed and record.metric == steps.PER_BYTE:
             found[record.variant, case.split()[0], change] = record.value
     return found
 
 
 def _gain(values: dict[tuple[str, str, str], float], change: str) -> float | None:
-    first, last = (values.get((v, "tcp_rx", change)) for v in rx_path.SENSITIVE)
+    first, last = (values.get((v, "tcp_rx", change)) for v in steps.SENSITIVE)
     return first / last if first and last else None
 
 

@@ -13,7 +13,8 @@ from lab import build, goals, run
 from lab.board import KINDS, Board, Setup
 from lab.errors import BoardError
 from lab.experiments import rx_align, rx_align_page
-from lab.experiments.base import Run
+from lab.experiments import rx_align_strategies as strategies
+from lab.experiments.base import Run, case_of
 from lab.network import UserNetwork
 from lab.records import Record
 
@@ -79,11 +80,11 @@ def send(connection: socket.socket, data: bytes) -> None:
 # ---- the experiment ----
 
 
-def some(*names: str) -> tuple[rx_align.Strategy, ...]:
+def some(*names: str) -> tuple[strategies.Strategy, ...]:
     """Some of the strategies, copied only."""
     return tuple(
-        rx_align.Strategy(one.name, {rx_align.COPIED: one.presets[rx_align.COPIED]})
-        for one in rx_align.STRATEGIES
+        strategies.Strategy(one.name, {strategies.COPIED: one.presets[strategies.COPIED]})
+        for one in strategies.STRATEGIES
         if one.name in names
     )
 
@@ -99,14 +100,14 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
 
 def value(records: list[Record], strategy: str, metric: str, rate: str, **more: str) -> float:
     """The one record of these."""
-    case = rx_align.case_of(rate=rate, receive=rx_align.COPIED, **more)
+    case = case_of(rate=rate, receive=strategies.COPIED, **more)
     wanted = (strategy, case, metric)
     (found,) = (r.value for r in records if (r.variant, r.case, r.metric) == wanted)
     return found
 
 
 def test_what_trapped_was_emulated_and_nothing_else_misaligns(measured: list[Record]):
-    for rate in (rx_align.FULL, rx_align.FIXED):
+    for rate in (strategies.FULL, strategies.FIXED):
         for strategy in ("default", "halfword-bytes"):
             assert value(measured, strategy, "misaligned_accesses", rate) == 0
             assert value(measured, strategy, "emulated_per_packet", rate) == 0
@@ -116,26 +117,26 @@ def test_what_trapped_was_emulated_and_nothing_else_misaligns(measured: list[Rec
 
 def test_a_copy_by_bytes_costs_what_rtems_found_and_more(measured: list[Record]):
     per_byte = {
-        name: value(measured, name, "instructions_per_byte", rx_align.FULL)
+        name: value(measured, name, "instructions_per_byte", strategies.FULL)
         for name in ("default", "halfword-bytes", "trap")
     }
     assert per_byte["halfword-bytes"] > per_byte["default"] + 3
     assert per_byte["default"] < per_byte["trap"] < per_byte["halfword-bytes"]
     column = "instructions_per_byte"
-    assert value(measured, "default", rx_align.LEAD, rx_align.FULL, column=column) < 1
+    assert value(measured, "default", strategies.LEAD, strategies.FULL, column=column) < 1
 
 
 def test_the_rate_is_the_slowest_one_s(measured: list[Record]):
-    slowest = value(measured, "halfword-bytes", "cpu_load", rx_align.FIXED)
-    assert rx_align.LOAD - 3 < slowest < rx_align.LOAD + 5
-    assert value(measured, "default", "cpu_load", rx_align.FIXED) < slowest / 2
+    slowest = value(measured, "halfword-bytes", "cpu_load", strategies.FIXED)
+    assert strategies.LOAD - 3 < slowest < strategies.LOAD + 5
+    assert value(measured, "default", "cpu_load", strategies.FIXED) < slowest / 2
 
 
 def test_a_profile_is_all_of_the_time(measured: list[Record]):
     for strategy in ("default", "halfword-bytes", "trap"):
         shares = [r.value for r in measured if (r.variant, r.metric) == (strategy, "share")]
         assert sum(shares) == pytest.approx(100, abs=0.01)
-    assert value(measured, "halfword-bytes", "share", rx_align.FIXED, function="pl_copy") > 30
+    assert value(measured, "halfword-bytes", "share", strategies.FIXED, function="pl_copy") > 30
 
 
 def test_it_is_told_in_tables_and_figures(measured: list[Record]):
@@ -148,13 +149,13 @@ def test_it_is_told_in_tables_and_figures(measured: list[Record]):
 
 
 def test_goals_ask_for_every_firmware():
-    builds = rx_align.builds_of(rx_align.STRATEGIES)
+    builds = rx_align.builds_of(strategies.STRATEGIES)
     misaligned = 2 * sum(build.strategy != "trap" for build in builds)
-    columns = 2 * sum(len(metrics) for metrics in rx_align.COLUMNS.values())
+    columns = 2 * sum(len(metrics) for metrics in strategies.COLUMNS.values())
     own = [g for g in goals.load() if g["experiment"] == rx_align.RxAlign.name]
     wanted = {g["metric"]: g["of"] for g in own}
     assert wanted == {
-        rx_align.LEAD: columns,
+        strategies.LEAD: columns,
         "misaligned_accesses": misaligned,
         "emulated_per_packet": 2 * (len(builds) - misaligned // 2),
         "cpu_load": len(builds),
@@ -165,10 +166,10 @@ def test_a_default_that_falls_behind_fails_its_goal():
     (goal,) = (
         g
         for g in goals.load()
-        if g["experiment"] == rx_align.RxAlign.name and g["metric"] == rx_align.LEAD
+        if g["experiment"] == rx_align.RxAlign.name and g["metric"] == strategies.LEAD
     )
     cases = [f"rate=full receive=copied column={n}" for n in range(goal["of"])]
-    records = [Record("rx-align", "zynq", case, rx_align.LEAD, 0.9, "") for case in cases]
+    records = [Record("rx-align", "zynq", case, strategies.LEAD, 0.9, "") for case in cases]
     assert goals.verdict(goal, records).is_met
-    behind = Record("rx-align", "zynq", cases[0], rx_align.LEAD, 1.011, "")
+    behind = Record("rx-align", "zynq", cases[0], strategies.LEAD, 1.011, "")
     assert not goals.verdict(goal, [*records, behind]).is_met

@@ -7,8 +7,9 @@ import pytest
 
 from lab import memory
 from lab.experiments import chain, modelled, rx_path, rx_path_page
+from lab.experiments import rx_path_steps as steps
 from lab.experiments.base import Run, case_of
-from lab.experiments.rx_path import Step
+from lab.experiments.rx_path_steps import Step
 from lab.memory import Model
 from lab.records import Record
 
@@ -39,21 +40,21 @@ def test_a_transfer_is_counted_and_costed_on_every_board(measured, case):
     assert value(measured, "instructions_per_byte", case) > 0.2
     for board in CORE.boards:
         name = f"{case} {case_of(memory=board)}"
-        cycles = value(measured, rx_path.PER_BYTE, name)
+        cycles = value(measured, steps.PER_BYTE, name)
         assert cycles > value(measured, "instructions_per_byte", case)
-        rate = value(measured, rx_path.THROUGHPUT, name)
+        rate = value(measured, steps.THROUGHPUT, name)
         assert rate == pytest.approx(CORE.clock_mhz * 8 / cycles, rel=1e-4)
         causes = [
             value(measured, f"modelled_{cause}_cycles_per_byte", name)
             for cause in rx_path_page.CAUSES
         ]
         assert sum(causes) == pytest.approx(cycles, abs=1e-4)
-        assert value(measured, rx_path.PER_BYTE, f"{name} fetches=free") <= cycles
+        assert value(measured, steps.PER_BYTE, f"{name} fetches=free") <= cycles
 
 
 def test_a_narrow_bus_costs_more(measured):
     wide, narrow = (
-        value(measured, rx_path.PER_BYTE, f"tcp_rx memory={board}")
+        value(measured, steps.PER_BYTE, f"tcp_rx memory={board}")
         for board in ("ATSTK1000", "ATNGW100")
     )
     assert narrow > wide * 1.05
@@ -113,7 +114,7 @@ def records_of(rates: dict[str, tuple[float, float]]) -> list[Record]:
             "rx-path",
             "zynq",
             f"tcp_rx memory={board}",
-            rx_path.THROUGHPUT,
+            steps.THROUGHPUT,
             rate,
             "Mbit/s",
             variant=step,
@@ -141,14 +142,14 @@ def test_effects_are_judged_by_their_direction():
 
 
 def test_gains_and_defaults_are_made_of_rates():
-    rates = {step.variant: (100.0, 50.0) for step in rx_path.STEPS} | {"copy-break": (121.0, 60.0)}
+    rates = {step.variant: (100.0, 50.0) for step in steps.STEPS} | {"copy-break": (121.0, 60.0)}
     plain = records_of(rates)
     free = [Record(**{**vars(r), "case": f"{r.case} fetches=free"}) for r in plain]
     made = rx_path.compared([*plain, *free])
     gain = by_step(made, "gain_over_baseline", "tcp_rx memory=ATSTK1000")
     assert gain["baseline"] == 0 and gain["copy-break"] == pytest.approx(21)
     lead = by_step(made, "copy_break_to_step", "tcp_rx memory=ATNGW100 fetches=free")
-    assert lead == {name: pytest.approx(60 / rates[name][1]) for name in rx_path.SMALL}
+    assert lead == {name: pytest.approx(60 / rates[name][1]) for name in steps.SMALL}
     assert not [r for r in made if r.metric.endswith("_to_step") and "fetches" not in r.case]
 
 
