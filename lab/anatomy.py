@@ -83,8 +83,8 @@ def program_of(name: str, app: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    if os.sep in name or path.suffix in (".elf", ".o", ".axf"):
-        raise LabError(f"{name} is no file")
+    if not name or os.sep in name or path.suffix in (".elf", ".o", ".axf"):
+        raise LabError(f"{name!r} is no file")
     tools.ensure("size")
     return build.firmware(name, app)
 
@@ -365,7 +365,7 @@ def _structure_sizes(found: Anatomy) -> dict[tuple[str, ...], int]:
 
 def run(name: str, against: str, app: str, limit: int, terminal: Terminal) -> int:
     """Prints it; of two, the difference."""
-    paths = [program_of(one, app) for one in (against, name) if one]
+    paths = [program_of(one, app) for one in ([against] if against else []) + [name]]
     found = [measure(path) for path in paths]
     if against:
         show_difference(found[0], found[1], limit, terminal)

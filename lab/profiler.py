@@ -26,6 +26,7 @@ LWIP = "lwip-"  # before a configuration's name
 ROWS_SHOWN = 25
 SAMPLING_BOARD = "zynq"
 SAMPLING = ("PLUMB_SAMPLING=y",)
+MUTE = "PLUMB_CONSOLE=n"
 LEAST_WIDTH, WIDTH_OF_A_FILE = 100, 250
 
 
@@ -43,9 +44,14 @@ class Options:
 
 
 def variants_of(kind: Kind) -> list[str]:
-    """The default, what follows the board in a preset's name, and lwIP's configurations."""
+    """The default, what follows the board in a preset's name, and lwIP's configurations; not
+    what has no console, as nothing would be heard of its transfers."""
     prefix = f"{kind.name}-"
-    own = [n.removeprefix(prefix) for n in build.presets() if n.startswith(prefix)]
+    own = [
+        name.removeprefix(prefix)
+        for name in build.presets()
+        if name.startswith(prefix) and MUTE not in build.settings(name)
+    ]
     peers = [LWIP + one.name for one in lwip.CONFIGURATIONS if kind.name == lwip.BOARD]
     return [DEFAULT, *own, *peers]
 

@@ -56,6 +56,15 @@ except MissingTool as refusal:
     assert "a TAP device needs root" in done.stdout, done.stdout + done.stderr
 
 
+def test_a_program_without_a_name_is_none():
+    assert "'' is no file" in complaint("size", "")
+
+
+def test_what_has_no_console_cannot_be_profiled():
+    line = complaint("profile", "--variant", "size")
+    assert "zynq has no variant 'size', but: default, " in line and " size," not in line
+
+
 def test_a_locale_of_plain_ascii_changes_nothing():
     """Sources, records and tables are UTF-8 whatever the terminal's user speaks."""
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
