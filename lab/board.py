@@ -157,6 +157,8 @@ class Board:
         file = place.environment if place else LAB / f"boards/{self.kind.name}.yaml"
         try:
             self._target = Environment(str(file)).get_target("main")
+            if self._target is None:
+                raise LabError(f"{file} has no target named main")
             self._driver = self._target.get_driver("ConsoleProtocol")
             self._power = self._target.get_driver("PowerProtocol")
             if place:

@@ -14,10 +14,12 @@ import pytest
 from helpers import plumb, processes_with, until
 from rack import Rack
 
-from lab import place
+from lab import build, place
+from lab.board import KINDS, Board, Setup
 from lab.errors import LabError
 from lab.iperf import PORT
 from lab.network import UserNetwork, free_port
+from lab.place import Place
 
 TOOLS = Path(sys.prefix) / "bin"
 LIMIT_S = 30.0
@@ -152,3 +154,11 @@ def test_a_coordinator_that_is_not_there_is_named():
     done = plumb("bench", "--place", NAME, "--coordinator", nowhere, "--quick", limit_s=120)
     assert done.returncode == 1
     assert f"place {NAME} at {nowhere}" in done.stdout
+
+
+def test_an_environment_without_a_board_is_named(tmp_path):
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("targets: {}\n")
+    setup = Setup(build.firmware("zynq", "iperf"), UserNetwork(), place=Place("", "", empty))
+    with pytest.raises(LabError, match="^.*/empty.yaml has no target named main$"):
+        Board(KINDS["zynq"], setup).__enter__()
