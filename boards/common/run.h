@@ -6,8 +6,8 @@
  *
  *     board_begin(stack, netif, &address);      once
  *     for (;;) {
- *         uint64_t deadline = board_turn();
- *         if (deadline > board_now_us())
+ *         uint64_t now_us = board_now_us(), deadline = board_turn(now_us);
+ *         if (deadline > now_us)
  *             board_idle(deadline);
  *     }
  *
@@ -41,12 +41,13 @@ void board_begin(struct plumb *stack, struct plumb_netif *netif,
                  const struct board_address *address);
 
 /* One turn: plumb_poll, then app_poll. Returns the time before which there is
- * nothing to do unless a frame arrives; zero when the next turn is due at once. */
-uint64_t board_turn(void);
+ * nothing to do unless a frame arrives; not after `now_us` when the next turn is due at once. */
+uint64_t board_turn(uint64_t now_us);
 
 /* board_begin(), then turns for ever. `idle` sleeps until the deadline (in terms
  * of board_now_us(), PLUMB_NEVER: none) or an interrupt of the device; it is
- * called only when there is nothing to do, and may return early. */
+ * called only when there is nothing to do, and may return early, which it does where the turn
+ * has taken until the deadline. */
 _Noreturn void board_run(struct plumb *stack, struct plumb_netif *netif,
                          const struct board_address *address, void (*idle)(uint64_t deadline_us));
 

@@ -188,8 +188,8 @@ int main(int argc, char **argv) {
     catch_signals();
     board_begin(stack, &tap.netif, &options.address);
     while (!stopping) {
-        uint64_t deadline = board_turn();
-        if (deadline > board_now_us() && !stopping)
+        uint64_t now_us = board_now_us(), deadline = board_turn(now_us);
+        if (deadline > now_us && !stopping)
             board_idle(deadline);
     }
     return finish(stack);
