@@ -26,7 +26,6 @@ Rules = Mapping[str, tuple[str, ...]]
 PLUMB: Rules = {
     "receive": (
         "drivers/gem/rx.c:*",
-        "drivers/gem/gem.c:gem_poll",
         "drivers/tap/tap.c:tap_poll",
         "src/link/*:pl_ethernet_input",
         "src/tcp/*:pl_tcp_tell",

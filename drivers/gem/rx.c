@@ -36,22 +36,28 @@ static inline uint32_t bus_address(const struct plumb_gem *gem, const struct plu
 }
 
 /* A buffer that nobody wrote to since it last was the device's has no lines that could
- * overwrite what the device writes. */
-static RARE void clean(struct plumb_gem *gem, struct plumb_packet *packet) {
+ * overwrite what the device writes. Returns the packet, so that nobody has to keep it. */
+static RARE struct plumb_packet *clean(struct plumb_gem *gem, struct plumb_packet *packet) {
     packet->dirty = false;
     plumb_dma_sync_for_device(gem->config.dma, packet->owner.memory, gem->config.rx_pool->capacity,
                               PLUMB_DMA_FROM_DEVICE);
+    return packet;
 }
 
-/* Puts `packet` into descriptor `index`, which is the device's from then on. */
-static inline void publish(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
-                           unsigned index, struct plumb_packet *packet, uint32_t wrap) {
-    if (packet->dirty)
-        clean(gem, packet);
+/* Puts a clean `packet` into descriptor `index`, which is the device's from then on. */
+static inline void publish_clean(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
+                                 unsigned index, struct plumb_packet *packet, uint32_t wrap) {
     gem->config.rx.held[index] = packet;
     descriptor->control = 0;
     gem_write_barrier();
     descriptor->address = bus_address(gem, packet) | wrap;
+}
+
+static inline void publish(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
+                           unsigned index, struct plumb_packet *packet, uint32_t wrap) {
+    if (packet->dirty)
+        packet = clean(gem, packet);
+    publish_clean(gem, descriptor, index, packet, wrap);
 }
 
 static inline void step(struct plumb_gem *gem, unsigned index, uint32_t wrap) {
@@ -234,20 +240,22 @@ static PART bool take_part(struct plumb_gem *gem, uint32_t address, uint32_t con
  * like this. */
 static inline bool take_whole(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
                               unsigned index, uint32_t address, uint32_t control) {
-    /* No length at all unless the frame both starts and ends here. */
-    unsigned length = (control & (RX_START | RX_END | RX_LENGTH)) - (RX_START | RX_END);
+    unsigned length = control & RX_LENGTH;
     struct plumb_packet *packet, *fresh;
 
-    if (length - 1 >= gem->rx_whole)
+    /* More than any length is left where a frame does not both start and end. */
+    if ((uint16_t)control - (RX_START | RX_END) - 1 >= gem->rx_whole)
         return false;
     fresh = plumb_pool_pop(gem->config.rx_pool);
     if (!fresh)
         return false;
+    if (fresh->dirty) /* now, as there is least to keep across a call */
+        fresh = clean(gem, fresh);
     packet = gem->config.rx.held[index];
     /* The length twice, on either side of a barrier: side by side a compiler makes them one
      * word, which takes longer to put together than to store both. */
     packet->total = (uint16_t)length;
-    publish(gem, descriptor, index, fresh, address & RX_WRAP);
+    publish_clean(gem, descriptor, index, fresh, address & RX_WRAP);
     packet->length = (uint16_t)length;
     step(gem, index, address & RX_WRAP);
     leave_ring(packet);
@@ -271,6 +279,19 @@ static inline bool take_whole(struct plumb_gem *gem, struct plumb_gem_descriptor
 }
 
 #endif
+
+/* Takes what a used descriptor stands for. Returns whether a frame ended with it. */
+static inline bool take(struct plumb_gem *gem, struct plumb_gem_descriptor *descriptor,
+                        unsigned index, uint32_t address, uint32_t control) {
+    struct plumb_packet *copy = NULL;
+    enum pl_gem_copied copied = pl_gem_rx_copy(gem, address, control, &copy);
+
+    if (copy)
+        pass_up(gem, copy, control);
+    if (copied)
+        return copied == PL_GEM_COPIED_FRAME;
+    return take_whole(gem, descriptor, index, address, control) || take_part(gem, address, control);
+}
 
 /* Did the device run out of descriptors, or was it overrun? Then it is stopped, and the ring
  * is to be looked at again for what it wrote before. */
@@ -330,26 +351,19 @@ unsigned pl_gem_poll(struct plumb_netif *netif, uint64_t now_us, unsigned budget
         pl_gem_link_poll(gem, now_us);
     if (pl_gem_tx_busy(gem))
         pl_gem_tx_reclaim(gem);
-    while (left) {
+    for (;;) {
         unsigned index = gem->rx_next;
         struct plumb_gem_descriptor *descriptor = &gem->config.rx.descriptors[index];
         uint32_t address = descriptor->address;
-        if (address & RX_USED) {
-            gem_read_barrier();
-            uint32_t control = descriptor->control;
-            struct plumb_packet *copy = NULL;
-            enum pl_gem_copied copied = pl_gem_rx_copy(gem, address, control, &copy);
-            if (copy)
-                pass_up(gem, copy, control);
-            if (copied ? copied == PL_GEM_COPIED_FRAME
-                       : take_whole(gem, descriptor, index, address, control) ||
-                             take_part(gem, address, control))
-                left--;
-        } else if (left != budget || !look_again(gem)) {
-            break;
+        if (!(address & RX_USED)) {
+            if (left != budget || !look_again(gem))
+                return budget - left;
+            continue;
         }
+        gem_read_barrier();
+        if (take(gem, descriptor, index, address, descriptor->control) && --left == 0)
+            return budget;
     }
-    return budget - left;
 }
 
 /* Maps every buffer of the pool, which is full, once; and finds how to get from a

@@ -53,8 +53,51 @@ static __attribute__((noinline)) void unmap(const struct plumb_gem *gem, unsigne
                     PLUMB_DMA_TO_DEVICE);
 }
 
-/* Lets go of the frames that have been sent, from the oldest on. */
-static void release_sent(struct plumb_gem *gem) {
+/* Gives up what is queued, the device standing still; returns how many frames it has not sent. */
+static RARE unsigned give_up(struct plumb_gem *gem) {
+    uint32_t before = TX_LAST, first = 0;
+    unsigned frames = 0;
+
+    if (!pl_gem_tx_busy(gem))
+        return 0;
+    for (unsigned i = gem->tx_oldest; i != gem->tx_next; i = after(gem, i)) {
+        uint32_t control = gem->config.tx.descriptors[i].control;
+        if (before & TX_LAST)
+            first = control;
+        frames += (control & TX_LAST) && !(first & TX_USED);
+        gem->config.tx.descriptors[i].control = control | TX_USED;
+        before = control;
+    }
+    pl_gem_tx_reclaim(gem);
+    return frames;
+}
+
+/* A frame has not been sent: an error stops the device in the middle of the ring. Then all
+ * that is queued is given up, and it begins again at the top. */
+static RARE void check(struct plumb_gem *gem) {
+    uint32_t status = pl_gem_read(gem, TXSR);
+
+    if (!(status & TXSR_ERRORS))
+        return;
+    gem->control &= ~NWCTRL_TX;
+    pl_gem_write(gem, NWCTRL, gem->control);
+    pl_gem_write(gem, TXSR, TXSR_ALL);
+    gem->netif.counters[PLUMB_NETIF_tx_error] += give_up(gem);
+    pl_gem_tx_clear(gem);
+    pl_gem_write(gem, TXQBASE, (uint32_t)gem->config.tx.bus);
+    gem->control |= NWCTRL_TX;
+    pl_gem_write(gem, NWCTRL, gem->control);
+}
+
+static RARE void stop_waiting(struct plumb_gem *gem) {
+    if (!room(gem))
+        return;
+    gem->tx_waiting = false;
+    pl_gem_write(gem, IDR, INTERRUPT_TX_DONE);
+}
+
+/* Lets go of the frames that have been sent, from the oldest on: there is one. */
+void pl_gem_tx_reclaim(struct plumb_gem *gem) {
     struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
     struct plumb_packet **held = gem->config.tx.held;
     unsigned index = gem->tx_oldest, end = gem->tx_next;
@@ -76,53 +119,9 @@ static void release_sent(struct plumb_gem *gem) {
         }
     } while (index != end);
     gem->tx_oldest = index;
-}
-
-/* Gives up what is queued, the device standing still; returns how many frames that was. */
-static RARE unsigned give_up(struct plumb_gem *gem) {
-    unsigned frames = 0;
-
-    if (!pl_gem_tx_busy(gem))
-        return 0;
-    for (unsigned i = gem->tx_oldest; i != gem->tx_next; i = after(gem, i)) {
-        uint32_t control = gem->config.tx.descriptors[i].control;
-        gem->config.tx.descriptors[i].control = control | TX_USED;
-        frames += (control & TX_LAST) != 0;
-    }
-    release_sent(gem);
-    return frames;
-}
-
-/* A frame has not been sent: an error stops the device in the middle of the ring. Then all
- * that is queued is given up, and it begins again at the top. */
-static RARE void check(struct plumb_gem *gem) {
-    uint32_t status = pl_gem_read(gem, TXSR);
-
-    if (!(status & TXSR_ERRORS))
-        return;
-    gem->control &= ~NWCTRL_TX;
-    pl_gem_write(gem, NWCTRL, gem->control);
-    pl_gem_write(gem, TXSR, TXSR_ALL);
-    release_sent(gem); /* what it has still sent */
-    gem->netif.counters[PLUMB_NETIF_tx_error] += give_up(gem);
-    pl_gem_tx_clear(gem);
-    pl_gem_write(gem, TXQBASE, (uint32_t)gem->config.tx.bus);
-    gem->control |= NWCTRL_TX;
-    pl_gem_write(gem, NWCTRL, gem->control);
-}
-
-static RARE void stop_waiting(struct plumb_gem *gem) {
-    if (!room(gem))
-        return;
-    gem->tx_waiting = false;
-    pl_gem_write(gem, IDR, INTERRUPT_TX_DONE);
-}
-
-void pl_gem_tx_reclaim(struct plumb_gem *gem) {
-    release_sent(gem);
     if (gem->tx_waiting)
         stop_waiting(gem);
-    if (pl_gem_tx_busy(gem))
+    if (index != end)
         check(gem);
 }
 
@@ -138,7 +137,7 @@ static inline unsigned count_fragments(const struct plumb_packet *packet) {
 /* The ring is full: what the device has sent meanwhile makes room. */
 static RARE bool make_room(struct plumb_gem *gem, unsigned count) {
     pl_gem_flush(&gem->netif);
-    release_sent(gem);
+    pl_gem_tx_reclaim(gem);
     if (count <= room(gem))
         return true;
     plumb_netif_count(&gem->netif, PLUMB_NETIF_tx_full);
@@ -193,13 +192,13 @@ static inline int finish(struct plumb_gem *gem, struct plumb_gem_descriptor *fir
 static TRANSMIT_ANY int transmit_any(struct plumb_gem *gem, struct plumb_packet *packet) {
     struct plumb_gem_descriptor *descriptors = gem->config.tx.descriptors;
     unsigned count = count_fragments(packet);
-    unsigned first = gem->tx_next, index = first;
     uint32_t first_control = 0;
 
     if (count - 1 >= gem->config.tx.count - 1 || packet->total > gem->frame_limit)
         return PLUMB_ERROR_TOO_LONG;
     if (count > room(gem) && !make_room(gem, count))
         return PLUMB_ERROR_WOULD_BLOCK;
+    unsigned first = gem->tx_next, index = first;
     for (; count; packet = packet->more) {
         if (!packet->length)
             continue;
@@ -218,9 +217,10 @@ static TRANSMIT_ANY int transmit_any(struct plumb_gem *gem, struct plumb_packet 
 
 #ifdef CONFIG_PLUMB_GEM_TRANSMIT_STRAIGHT
 
-/* Headers and payload, neither at the ring's end. */
-static inline int transmit_two(struct plumb_gem *gem, struct plumb_packet *front,
-                               struct plumb_packet *second) {
+/* Headers and payload, neither at the ring's end. By itself, as it keeps more in registers
+ * than the other has to save. */
+static __attribute__((noinline)) int transmit_two(struct plumb_gem *gem, struct plumb_packet *front,
+                                                  struct plumb_packet *second) {
     unsigned first = gem->tx_next;
     struct plumb_gem_descriptor *descriptor = &gem->config.tx.descriptors[first];
 

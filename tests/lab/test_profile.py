@@ -34,7 +34,7 @@ def test_it_shows_the_path_and_the_functions(run) -> None:
     done, folder = run
     assert done.returncode == 0, done.stdout
     for text in (done.stdout, (folder / f"{CASE}.txt").read_text()):
-        for name in ("driver", "link", "inet", "tcp", "app", "pl_sum", "pl_gem_rx_poll"):
+        for name in ("driver", "link", "inet", "tcp", "app", "pl_sum", "pl_gem_poll"):
             assert re.search(rf"^{name} ", text, re.MULTILINE), name
     assert "payload touched 1.000 times" in done.stdout
 
