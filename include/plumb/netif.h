@@ -49,9 +49,9 @@ struct plumb_netif_driver {
     /* Stops the device and gives every buffer back. */
     void (*stop)(struct plumb_netif *netif);
 
-    /* Passes up to `budget` (at least 1) received frames to netif->input, each held once, linked to no
-     * other, and now the stack's; puts the packets whose sending has ended; looks again
-     * before it returns less than the budget. Returns the frames passed up. Whoever
+    /* Passes up to `budget` received frames (at least 1) to netif->input, each held once,
+     * linked to no other, and now the stack's; puts the packets whose sending has ended; looks
+     * again before it returns less than the budget. Returns the frames passed up. Whoever
      * takes a frame may detach the interface: netif->stack is then null. */
     unsigned (*poll)(struct plumb_netif *netif, uint64_t now_us, unsigned budget);
 
