@@ -534,6 +534,13 @@ static void impossible_packets_are_refused(void **state) {
     end();
 }
 
+static int send_one(unsigned frame) {
+    struct plumb_packet *packet = make(frame, 1, 100);
+    int result = transmit(packet);
+    plumb_packet_put(packet);
+    return result;
+}
+
 static void a_transmit_error_costs_what_was_queued(void **state) {
     (void)state;
     static const uint32_t errors[] = {1U << 2, 1U << 4, 1U << 6, 1U << 8};
@@ -590,6 +597,33 @@ static void a_transmit_error_of_a_frame_marked_sent_shows_with_the_next(void **s
         expect_sent(i, 55, 200);
         poll_all();
     }
+    end();
+}
+
+/* Whoever makes room in the ring comes upon it: then the ring begins anew beneath the frame
+ * that is to be queued. */
+static void a_transmit_error_shows_to_who_needs_room(void **state) {
+    (void)state;
+    begin(FULL, false);
+    model.send_later = true;
+    for (unsigned k = 0; k < 3; k++) /* so that the ring's top is elsewhere */
+        expect_equal(send_one(k), PLUMB_OK);
+    flush();
+    model_send();
+    poll_all();
+    for (unsigned k = 0; k < ROOM; k++)
+        expect_equal(send_one(k), PLUMB_OK);
+    flush();
+    model.fail_status = TXSR_ERRORS;
+    model_send();
+    expect_equal(send_one(99), PLUMB_OK);
+    expect_equal(counter(PLUMB_NETIF_tx_error), ROOM);
+    flush();
+    model_send();
+    expect_equal(model.sent_count, 4);
+    expect_sent(3, 99, 100);
+    poll_all();
+    expect_equal(segments.free_count, SEGMENTS);
     end();
 }
 
@@ -801,6 +835,7 @@ HARNESS_MAIN(
     cmocka_unit_test(a_full_ring_refuses_and_wakes),
     cmocka_unit_test(impossible_packets_are_refused),
     cmocka_unit_test(a_transmit_error_costs_what_was_queued),
+    cmocka_unit_test(a_transmit_error_shows_to_who_needs_room),
     cmocka_unit_test(a_transmit_error_of_a_frame_marked_sent_shows_with_the_next),
     cmocka_unit_test(stop_gives_back_what_was_queued), cmocka_unit_test(the_link_is_followed),
     cmocka_unit_test(statistics_add_up), cmocka_unit_test(handler_detaches_the_interface),
