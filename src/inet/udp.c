@@ -68,20 +68,27 @@ static int datagram_fault(const struct pl_ipv4_header *ip, struct plumb_packet *
  * the first look. */
 static inline void expect_more(struct udp_state *state, struct plumb_udp *socket,
                                const struct plumb_udp_source *source,
-                               const struct plumb_packet *packet) {
+                               const struct pl_ipv4_header *ip, const struct plumb_packet *packet) {
+    const uint32_t first = plumb_put32(0xffff0000).be;
+    const pl_header_word *word = (const void *)ip;
+    const pl_header_word *ports = (const void *)packet->data;
     struct plumb_netif *netif = source->netif;
     struct pl_udp_flow *flow = &state->flow;
 
     if (netif->observer || source->to.be != netif->ipv4.be ||
-        packet->flags & PLUMB_PACKET_BROADCAST)
+        packet->flags & PLUMB_PACKET_BROADCAST || !pl_ipv4_expected(ip, PL_PROTOCOL_UDP))
         return;
-    pl_udp_unexpect(socket->stack); /* there is one flow, whatever the interface */
+    pl_forget_flows(socket->stack); /* there is one flow, whatever the interface */
     *flow = (struct pl_udp_flow){
         .socket = socket,
         .source = *source,
-        .address_sum = pl_sum_addresses(source->from.address.be, source->to.be),
-        .ports = ((const pl_header_word *)(const void *)packet->data)->be,
+        .ip = {word[0].be & first, word[1].be & ~first, word[2].be & first},
+        .ports = ports->be,
     };
+    const uint32_t addresses = pl_sum_addresses(source->from.address.be, source->to.be);
+    flow->ip_sum = addresses + pl_first_half_of(flow->ip[0]) + pl_second_half_of(flow->ip[1]) +
+                   pl_first_half_of(flow->ip[2]);
+    flow->pseudo_sum = addresses + PLUMB_SWAP16(PL_PROTOCOL_UDP) + pl_words_fold(flow->ports);
     netif->expected_flow = flow;
 }
 
@@ -89,10 +96,11 @@ static inline void expect_more(struct udp_state *state, struct plumb_udp *socket
 
 static inline void expect_more(struct udp_state *state, struct plumb_udp *socket,
                                const struct plumb_udp_source *source,
-                               const struct plumb_packet *packet) {
+                               const struct pl_ipv4_header *ip, const struct plumb_packet *packet) {
     (void)state;
     (void)socket;
     (void)source;
+    (void)ip;
     (void)packet;
 }
 
@@ -118,7 +126,7 @@ void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
         pl_drop(stack, PLUMB_COUNTER_udp_port, packet);
         return;
     }
-    expect_more(state, socket, &source, packet);
+    expect_more(state, socket, &source, ip, packet);
     pl_packet_pull(packet, sizeof *header);
     socket->handler(socket, packet, &source, socket->context);
     plumb_packet_put(packet);
@@ -160,7 +168,7 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
         socket++;
     if (socket == state->sockets + CONFIG_PLUMB_UDP_SOCKETS || local.port == 0)
         return PLUMB_ERROR_NO_CONNECTION;
-    pl_udp_unexpect(stack); /* it may be more to the point than another */
+    pl_forget_flows(stack); /* it may be more to the point than another */
     *socket =
         (struct plumb_udp){.stack = stack, .handler = handler, .context = context, .local = local};
     *out = socket;
@@ -169,7 +177,7 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
 
 void plumb_udp_close(struct plumb_udp *socket) {
     socket->handler = NULL;
-    pl_udp_unexpect(socket->stack);
+    pl_forget_flows(socket->stack);
 }
 
 uint16_t plumb_udp_port(const struct plumb_udp *socket) {
@@ -311,7 +319,7 @@ static inline void forget_way(const struct plumb_udp *socket) {
 
 void plumb_udp_restrict(struct plumb_udp *socket, struct plumb_netif *netif) {
     socket->only = netif;
-    pl_udp_unexpect(socket->stack);
+    pl_forget_flows(socket->stack);
     forget_way(socket);
 }
 
@@ -341,7 +349,7 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
     struct udp_state *own = state;
 
     (void)netif;
-    pl_udp_unexpect(stack);
+    pl_forget_flows(stack);
     for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++)
         forget_way(&own->sockets[i]);
 }
@@ -358,63 +366,81 @@ int plumb_udp_send_packet(struct plumb_udp *socket, struct plumb_endpoint to,
     return result;
 }
 
-/* May a received datagram's buffer be written to and sent from? Not while somebody else holds
- * it, nor when few are left to receive with: a device that sends slowly would keep them. */
-static inline bool may_turn(const struct plumb_packet *payload) {
-    const struct plumb_pool *pool = payload->pool;
+/* Of few that are left to receive with none is sent from: a device that sends slowly would
+ * keep them. */
+static inline bool spares_buffers(const struct plumb_pool *pool) {
+    return pool->free_count >= pool->count / 4;
+}
 
-    return payload->references == 1 && pool->free_count >= pool->count / 4 &&
+/* May a received datagram's buffer be written to and sent from? Not while somebody else holds
+ * it. */
+static inline bool may_turn(const struct plumb_packet *payload) {
+    return payload->references == 1 && spares_buffers(payload->pool) &&
            payload->data - payload->owner.memory >=
                PL_UDP_HEADER + PL_IPV4_HEADER + PL_ETHERNET_HEADER;
 }
 
 #if defined(PL_UDP_REMEMBERS_WAY) && defined(CONFIG_PLUMB_UDP_EXPECT)
 
-/* May it go back under its own checksum? Nothing of that changes when both ends change their
- * places. The interface must leave nothing in a cache of what is written: all of it is sent. */
-static inline bool may_turn_as_it_came(const struct plumb_udp *socket,
-                                       const struct plumb_packet *payload,
-                                       const struct plumb_udp_source *source) {
-    return payload->flags == PLUMB_PACKET_SUMMED && !payload->dirty &&
-           payload->mark == payload->total && pl_udp_flow_of(source) &&
-           socket->netif == source->netif &&
-           source->netif->capabilities == PLUMB_CAPABILITY_TX_WRITES_BACK &&
-           knows_way(socket, source->from.address, payload) && may_turn(payload);
+/* The way back has become known: all that is the same in each reply is prepared. The
+ * interface must leave nothing in a cache of what is written: all of it is sent. */
+static __attribute__((noinline)) bool learn_reply(const struct plumb_udp *socket,
+                                                  const struct plumb_packet *payload,
+                                                  struct pl_udp_flow *flow) {
+    const struct plumb_udp_source *source = &flow->source;
+    struct plumb_netif *netif = source->netif;
+    pl_header_word header[PL_IPV4_HEADER / 4];
+
+    if (flow->turn_below || socket->netif != netif || netif->landing != PLUMB_LANDING_OFFSET ||
+        netif->capabilities != PLUMB_CAPABILITY_TX_WRITES_BACK ||
+        !knows_way(socket, source->from.address, payload))
+        return false;
+    pl_ipv4_write_header(header, 0, PL_PROTOCOL_UDP, source->to, source->from.address,
+                         pl_sum_addresses(source->from.address.be, source->to.be));
+    flow->reply_sum = (uint16_t)~pl_second_half_of(header[2].be);
+    for (unsigned i = 0; i < 4; i++)
+        flow->reply.word[i] = header[i + 1].be;
+    flow->reply.word[4] = flow->ports >> 16 | flow->ports << 16;
+    flow->neighbour = socket->neighbour;
+    flow->turn_below = netif->mtu - (PL_IPV4_HEADER + PL_UDP_HEADER) + 1U;
+    return payload->total < flow->turn_below;
 }
 
-static inline int turn_round(struct plumb_udp *socket, struct plumb_packet *payload,
-                             const struct plumb_udp_source *source) {
-    const struct pl_udp_flow *flow = pl_udp_flow_of(source);
-    pl_header_word *word = (void *)(payload->data - PL_UDP_HEADER - PL_IPV4_HEADER);
-    const uint32_t total = payload->total + PL_UDP_HEADER + PL_IPV4_HEADER;
+/* The flow of a datagram that may go back under its own checksum, or null. Nothing of that
+ * changes when both ends change their places. What can have happened since the first look is
+ * asked here; whatever ends a flow has taken it off its interface. */
+static inline struct pl_udp_flow *flow_to_turn(const struct plumb_udp *socket,
+                                               const struct plumb_packet *payload,
+                                               const struct plumb_udp_source *source) {
+    struct pl_udp_flow *flow = source->netif->expected_flow;
 
-    payload->data -= PL_UDP_HEADER + PL_IPV4_HEADER + PL_ETHERNET_HEADER;
-    payload->total = (uint16_t)(total + PL_ETHERNET_HEADER);
+    if (!flow || source != &flow->source || socket != flow->socket)
+        return NULL;
+    if (payload->references != 1 || payload->flags != PLUMB_PACKET_SUMMED || payload->dirty ||
+        payload->mark != payload->total || !spares_buffers(payload->pool))
+        return NULL;
+    return payload->total < flow->turn_below || learn_reply(socket, payload, flow) ? flow : NULL;
+}
+
+/* Its IPv4 length, and all of its UDP header but the ports, stay as they came. */
+static inline int turn_round(struct pl_udp_flow *flow, struct plumb_packet *payload) {
+    struct plumb_netif *netif = flow->source.netif;
+    uint8_t *network = payload->data - (PL_UDP_HEADER + PL_IPV4_HEADER);
+    struct pl_ipv4_header *ip = (void *)network;
+    const uint32_t total = payload->total + PL_UDP_HEADER + PL_IPV4_HEADER + PL_ETHERNET_HEADER;
+
     payload->flags = 0;
-    pl_ipv4_write_header(word, total, PL_PROTOCOL_UDP, source->to, source->from.address,
-                         flow->address_sum);
-    word[PL_IPV4_HEADER / 4].be = flow->ports >> 16 | flow->ports << 16;
-    payload->length = (uint16_t)(total + PL_ETHERNET_HEADER);
-    int result = pl_link_send_front(socket->neighbour, payload, word);
+    payload->total = (uint16_t)total;
+    ip->service = 0;
+    *(struct pl_udp_reply_words *)(void *)(network + 4) = flow->reply;
+    ip->checksum.be = (uint16_t)~pl_fold(flow->reply_sum + ip->total_length.be);
+    payload->length = (uint16_t)total; /* not beside total: a compiler would join them */
+    payload->data = network - PL_ETHERNET_HEADER;
+    pl_link_write_front(flow->neighbour, network);
+    int result = netif->driver->transmit(netif, payload); /* that nobody observes */
     if (result != PLUMB_OK)
         payload->dirty = true;
     return result;
-}
-
-#else
-
-static inline bool may_turn_as_it_came(const struct plumb_udp *socket,
-                                       const struct plumb_packet *payload,
-                                       const struct plumb_udp_source *source) {
-    (void)socket;
-    (void)payload;
-    (void)source;
-    return false;
-}
-
-static inline int turn_round(struct plumb_udp *socket, struct plumb_packet *payload,
-                             const struct plumb_udp_source *source) {
-    return plumb_udp_reply(socket, payload, source);
 }
 
 #endif
@@ -444,12 +470,17 @@ static __attribute__((noinline)) int reply_any_way(struct plumb_udp *socket,
 
 int plumb_udp_reply(struct plumb_udp *socket, struct plumb_packet *payload,
                     const struct plumb_udp_source *source) {
-    if (!may_turn_as_it_came(socket, payload, source))
-        return reply_any_way(socket, payload, source);
-    int result = turn_round(socket, payload, source);
-    if (!socket->stack->settling)
-        pl_settle(socket->stack);
-    return result;
+#if defined(PL_UDP_REMEMBERS_WAY) && defined(CONFIG_PLUMB_UDP_EXPECT)
+    struct pl_udp_flow *flow = flow_to_turn(socket, payload, source);
+
+    if (flow) {
+        int result = turn_round(flow, payload);
+        if (!socket->stack->settling)
+            pl_settle(socket->stack);
+        return result;
+    }
+#endif
+    return reply_any_way(socket, payload, source);
 }
 
 #ifdef CONFIG_PLUMB_IPV4_FRAGMENTS

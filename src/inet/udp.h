@@ -45,36 +45,31 @@ bool pl_udp_error(struct plumb *stack, void *state, const struct pl_ipv4_header 
 
 #ifdef CONFIG_PLUMB_UDP_EXPECT
 
-/* Which datagrams are looked for: those like the last one. */
+/* The second to the fifth word of a reply's IPv4 header, and the ports. */
+struct __attribute__((may_alias)) pl_udp_reply_words {
+    uint32_t word[5];
+};
+
+/* Which datagrams are looked for: those like the last one, and how they are answered. */
 struct pl_udp_flow {
     struct plumb_udp *socket;       /* that they are for */
     struct plumb_udp_source source; /* from one port of one host, to the interface's address */
-    uint32_t address_sum;           /* of the two */
-    uint32_t ports;                 /* the header's first word */
+    uint32_t ip[3];                 /* the IPv4 header's first words but for length,
+                                       identification and checksum, which are 0 */
+    uint32_t ip_sum;                /* of those and the addresses */
+    uint32_t ports;                 /* the UDP header's first word */
+    uint32_t pseudo_sum;            /* of the ports, the addresses and the protocol */
+#ifdef PL_UDP_REMEMBERS_WAY
+    uint32_t turn_below; /* shorter payloads are turned round; 0: not before the way is known */
+    struct pl_neighbour *neighbour; /* the way back */
+    struct pl_udp_reply_words reply;
+    uint32_t reply_sum; /* of the reply's IPv4 header, its length left out */
+#endif
 };
 
 /* Whoever looks first at frames that nobody else was looking for: takes the datagram that
  * may come next, and gives any other frame to pl_ethernet_input(). */
 void pl_udp_first_look(struct plumb_netif *netif, struct plumb_packet *packet);
-
-/* The flow that a datagram is of which was taken so and is still looked for, or null. */
-static inline const struct pl_udp_flow *pl_udp_flow_of(const struct plumb_udp_source *source) {
-    const struct pl_udp_flow *flow = source->netif->expected_flow;
-
-    return flow && &flow->source == source ? flow : NULL;
-}
-
-/* What was found out may hold no longer. */
-static inline void pl_udp_unexpect(struct plumb *stack) {
-    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
-        netif->expected_flow = NULL;
-}
-
-#else
-
-static inline void pl_udp_unexpect(struct plumb *stack) {
-    (void)stack;
-}
 
 #endif
 

@@ -9,8 +9,9 @@
  *    Whatever is wrong with a frame, the ordinary way finds it and names it.
  *  - netif->expected_flow, while not null, names an open socket, and it is the one that a
  *    datagram from `source` through this interface is for, to its own address. Such a source
- *    may send to us. Nobody observes the interface. Nothing of the flow changes while the
- *    socket's handler runs.
+ *    may send to us. Nobody observes the interface. While the socket's handler runs, nothing
+ *    of the flow changes but that the first reply adds how the next ones are made.
+ *  - Its `neighbour`, once there is a `turn_below`, is known, and the one that a reply goes to.
  *
  * Only the ordinary way sets the pointer, in front of each handler's call; what else could
  * end the above clears it.
@@ -28,20 +29,19 @@ enum {
     HEADERS = UDP + PL_UDP_HEADER,
 };
 
-/* Verifies a datagram, and keeps the sum of its payload. */
+/* Verifies a datagram, whose UDP header's second word is `word`, and keeps the sum of its
+ * payload. */
 static inline bool sum_passes(const struct pl_udp_flow *flow, struct plumb_packet *packet,
-                              const struct pl_udp_header *header, uint32_t payload) {
-    uint32_t rest = header->checksum.be;
+                              const uint8_t *bytes, uint32_t word, uint32_t payload) {
+    const uint32_t checksum = pl_second_half_of(word);
 
     if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
         return true;
-    if (!rest) /* there is none */
+    if (!checksum) /* there is none */
         return false;
     /* The length counts twice. */
-    rest += flow->address_sum + PLUMB_SWAP16(PL_PROTOCOL_UDP) + 2U * header->length.be +
-            pl_words_fold(flow->ports);
-    uint32_t sum = pl_sum(header + 1, payload);
-    if (!pl_sum_passes(rest + sum))
+    const uint32_t rest = flow->pseudo_sum + checksum + 2U * pl_first_half_of(word);
+    if (!pl_sum_passes(rest + pl_sum(bytes, payload)))
         return false;
     packet->flags |= PLUMB_PACKET_SUMMED;
     packet->mark = (uint16_t)payload;
@@ -52,20 +52,27 @@ static inline bool sum_passes(const struct pl_udp_flow *flow, struct plumb_packe
 static inline bool take(struct plumb_netif *netif, const struct pl_udp_flow *flow,
                         struct plumb_packet *packet) {
     const uint8_t *frame = packet->data;
-    const struct pl_ipv4_header *ip = (const void *)(frame + IPV4);
-    const struct pl_udp_header *udp = (const void *)(frame + UDP);
-    const pl_header_word *ports = (const void *)udp;
+    const pl_header_word *ip = (const void *)(frame + IPV4);
+    const pl_header_word *udp = (const void *)(frame + UDP);
 
     if (packet->length < HEADERS || packet->more)
         return false;
-    uint32_t total = plumb_get16(ip->total_length);
-    uint32_t payload = total - (PL_IPV4_HEADER + PL_UDP_HEADER);
+    /* What is left of three words but for what may be other than before. */
+    const uint32_t length = ip[0].be ^ flow->ip[0];
+    const uint32_t identification = ip[1].be ^ flow->ip[1];
+    const uint32_t checksum = ip[2].be ^ flow->ip[2];
+    const uint32_t total = plumb_get32((plumb_be32){length});
+    const uint32_t payload = total - (PL_IPV4_HEADER + PL_UDP_HEADER);
+
     if (!pl_ethernet_expected(netif, (const void *)frame) ||
-        !pl_ipv4_expected(ip, PL_PROTOCOL_UDP) ||
-        !pl_ipv4_between(ip, flow->source.from.address, flow->source.to) ||
-        !pl_both_equal(ports->be, flow->ports, plumb_get16(udp->length), total - PL_IPV4_HEADER) ||
+        (pl_first_half_of(length | checksum) | pl_second_half_of(identification)) != 0 ||
+        !pl_both_equal(ip[3].be, flow->source.from.address.be, ip[4].be, flow->source.to.be) ||
+        !pl_both_equal(udp[0].be, flow->ports, plumb_get32((plumb_be32){udp[1].be}) >> 16,
+                       total - PL_IPV4_HEADER) ||
         payload > packet->length - (uint32_t)HEADERS ||
-        !pl_ipv4_sum_passes(ip, flow->address_sum) || !sum_passes(flow, packet, udp, payload))
+        !pl_sum_passes(flow->ip_sum + pl_second_half_of(length) + pl_first_half_of(identification) +
+                       pl_second_half_of(checksum)) ||
+        !sum_passes(flow, packet, frame + HEADERS, udp[1].be, payload))
         return false;
     struct plumb_udp *socket = flow->socket;
     packet->total = (uint16_t)payload;

@@ -97,6 +97,7 @@ static void announce(struct plumb_netif *netif) {
 static void free_neighbour(struct plumb *stack, struct pl_neighbour *neighbour) {
     if (neighbour->waiting)
         pl_drop(stack, PLUMB_COUNTER_arp_queue, neighbour->waiting);
+    pl_forget_flows(stack); /* one may be answered through it */
     *neighbour = (struct pl_neighbour){.state = PL_NEIGHBOUR_FREE};
 }
 

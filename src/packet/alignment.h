@@ -60,6 +60,23 @@ static inline uint32_t pl_second_half(uint32_t halfword) {
 #endif
 }
 
+/* And back. */
+static inline uint32_t pl_first_half_of(uint32_t word) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return word >> 16;
+#else
+    return word & 0xffff;
+#endif
+}
+
+static inline uint32_t pl_second_half_of(uint32_t word) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return word & 0xffff;
+#else
+    return word >> 16;
+#endif
+}
+
 /* May an interface whose frames land like this be attached to this build? */
 static inline bool pl_landing_fits(enum plumb_landing landing) {
 #ifdef CONFIG_PLUMB_NETWORK_HEADER_ALIGNED

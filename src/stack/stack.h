@@ -100,6 +100,16 @@ void *pl_layer_state(const struct plumb *stack, const struct pl_layer *layer);
  * way that will do so by itself. */
 void pl_settle(struct plumb *stack);
 
+/* What was found out about a flow of datagrams may hold no longer. */
+static inline void pl_forget_flows(struct plumb *stack) {
+#ifdef CONFIG_PLUMB_UDP_EXPECT
+    for (struct plumb_netif *netif = stack->netifs; netif; netif = netif->next)
+        netif->expected_flow = NULL;
+#else
+    (void)stack;
+#endif
+}
+
 /* Tells every layer of a changed address. */
 void pl_readdress(struct plumb *stack, struct plumb_netif *netif);
 

@@ -20,6 +20,7 @@ enum deed {
     REPLY_SHORTENED,
     REPLY_CUT,
     REPLY_HELD,
+    REPLY_FROM_OTHER,
     REPLY_AND_CLOSE,
     OPEN_AND_REPLY,
     RESTRICT_AND_REPLY,
@@ -30,7 +31,7 @@ enum deed {
 
 struct place {
     struct world *world;
-    struct plumb_udp *socket;
+    struct plumb_udp *socket, *other;
     struct plumb_packet *held;
     enum deed deed;
     unsigned calls;
@@ -97,7 +98,8 @@ static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
     if (place->deed == HEAR)
         return;
     prepare(place, payload);
-    place->result = plumb_udp_reply(place->socket, payload, source);
+    place->result = plumb_udp_reply(place->deed == REPLY_FROM_OTHER ? place->other : place->socket,
+                                    payload, source);
     expect_equal(source->from.port, place->source.from.port);
     expect_equal(source->from.address.be, place->source.from.address.be);
     if (place->deed == REPLY_AND_CLOSE)
@@ -126,6 +128,9 @@ static void pair_begin(struct pair *pair, const struct world_options *options, e
         place->world = world_single(options);
         place->deed = deed;
         open_at(place, 0);
+        expect_equal(plumb_udp_open(place->world->a.stack, endpoint_of(0, PORT + 1), on_datagram,
+                                    place, &place->other),
+                     PLUMB_OK);
         world_introduce(place->world);
         if (i == ORDINARY)
             go_the_ordinary_way(place->world);
@@ -331,6 +336,58 @@ static void test_what_ends_it(void **state) {
     }
 }
 
+static void test_a_neighbour_given_up_ends_it(void **state) {
+    struct pair pair;
+    (void)state;
+    pair_begin(&pair, &(struct world_options){.capabilities = PLUMB_CAPABILITY_TX_WRITES_BACK},
+               REPLY);
+    for (unsigned k = 0; k < 3; k++)
+        one(&pair, 64);
+    expect(is_expecting(&pair));
+    for (unsigned i = 0; i < 2; i++)
+        world_run(pair.place[i].world, 10000000); /* asked three times, and does not answer */
+    expect_same(&pair);
+    expect(!is_expecting(&pair));
+    for (unsigned k = 0; k < 3; k++)
+        one(&pair, 64);
+    for (unsigned i = 0; i < 2; i++)
+        world_introduce(pair.place[i].world);
+    for (unsigned k = 0; k < 3; k++)
+        one(&pair, 64);
+    pair_end(&pair);
+}
+
+static void test_replies_keep_a_neighbour_asked_for(void **state) {
+    struct pair pair;
+    (void)state;
+    pair_begin(&pair, &(struct world_options){.capabilities = PLUMB_CAPABILITY_TX_WRITES_BACK},
+               REPLY);
+    for (unsigned second = 0; second < 10; second++) {
+        one(&pair, 64);
+        for (unsigned i = 0; i < 2; i++)
+            world_run(pair.place[i].world, 500000);
+        expect_same(&pair);
+        if (second == 2)
+            for (unsigned i = 0; i < 2; i++)
+                world_introduce(pair.place[i].world);
+    }
+    pair_end(&pair);
+}
+
+static void test_replies_around_the_mtu(void **state) {
+    struct pair pair;
+    (void)state;
+    pair_begin(&pair, &(struct world_options){.capabilities = PLUMB_CAPABILITY_TX_WRITES_BACK},
+               REPLY);
+    for (unsigned i = 0; i < 2; i++)
+        pair.place[i].world->a.netif->mtu = 500;
+    for (unsigned length = 460; length < 484; length++) {
+        one(&pair, 64);
+        one(&pair, length);
+    }
+    pair_end(&pair);
+}
+
 /* ---- where the reply lies ---- */
 
 static void expect_taken(struct plumb_pool *pool, unsigned before, unsigned taken) {
@@ -383,4 +440,7 @@ HARNESS_MAIN(cmocka_unit_test(test_a_flow_is_taken_at_the_first_look),
              cmocka_unit_test(test_every_bit_flipped_with_checksums_mended),
              cmocka_unit_test(test_tags_broadcasts_and_lengths),
              cmocka_unit_test(test_replies_are_the_same), cmocka_unit_test(test_what_ends_it),
+             cmocka_unit_test(test_a_neighbour_given_up_ends_it),
+             cmocka_unit_test(test_replies_keep_a_neighbour_asked_for),
+             cmocka_unit_test(test_replies_around_the_mtu),
              cmocka_unit_test(test_a_reply_takes_no_buffer_but_when_it_must))
