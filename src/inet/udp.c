@@ -406,6 +406,8 @@ static __attribute__((noinline)) bool learn_reply(const struct plumb_udp *socket
     return payload->total < flow->turn_below;
 }
 
+_Static_assert(offsetof(struct pl_udp_flow, source) == 0, "a flow begins with its source");
+
 /* The flow of a datagram that may go back under its own checksum, or null. Nothing of that
  * changes when both ends change their places. What can have happened since the first look is
  * asked here; whatever ends a flow has taken it off its interface. */
@@ -414,7 +416,7 @@ static inline struct pl_udp_flow *flow_to_turn(const struct plumb_udp *socket,
                                                const struct plumb_udp_source *source) {
     struct pl_udp_flow *flow = source->netif->expected_flow;
 
-    if (!flow || source != &flow->source || socket != flow->socket)
+    if ((const void *)source != flow || socket != flow->socket)
         return NULL;
     if (payload->references != 1 || payload->flags != PLUMB_PACKET_SUMMED || payload->dirty ||
         payload->mark != payload->total || !spares_buffers(payload->pool))

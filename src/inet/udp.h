@@ -52,8 +52,9 @@ struct __attribute__((may_alias)) pl_udp_reply_words {
 
 /* Which datagrams are looked for: those like the last one, and how they are answered. */
 struct pl_udp_flow {
+    struct plumb_udp_source source; /* from one port of one host, to the interface's address;
+                                       first, so that it is told by its own address */
     struct plumb_udp *socket;       /* that they are for */
-    struct plumb_udp_source source; /* from one port of one host, to the interface's address */
     uint32_t ip[3];                 /* the IPv4 header's first words but for length,
                                        identification and checksum, which are 0 */
     uint32_t ip_sum;                /* of those and the addresses */

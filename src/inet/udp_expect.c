@@ -33,9 +33,9 @@ enum {
  * payload. */
 static inline bool sum_passes(const struct pl_udp_flow *flow, struct plumb_packet *packet,
                               const uint8_t *bytes, uint32_t word, uint32_t payload) {
-    const uint32_t checksum = pl_second_half_of(word);
+    const uint32_t checksum = pl_second_half_of(word), flags = packet->flags;
 
-    if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
+    if (flags & PLUMB_PACKET_CHECKSUM_GOOD)
         return true;
     if (!checksum) /* there is none */
         return false;
@@ -43,7 +43,7 @@ static inline bool sum_passes(const struct pl_udp_flow *flow, struct plumb_packe
     const uint32_t rest = flow->pseudo_sum + checksum + 2U * pl_first_half_of(word);
     if (!pl_sum_passes(rest + pl_sum(bytes, payload)))
         return false;
-    packet->flags |= PLUMB_PACKET_SUMMED;
+    packet->flags = (uint8_t)(flags | PLUMB_PACKET_SUMMED);
     packet->mark = (uint16_t)payload;
     return true;
 }
@@ -51,7 +51,7 @@ static inline bool sum_passes(const struct pl_udp_flow *flow, struct plumb_packe
 /* Takes the frame, or returns false. */
 static inline bool take(struct plumb_netif *netif, const struct pl_udp_flow *flow,
                         struct plumb_packet *packet) {
-    const uint8_t *frame = packet->data;
+    uint8_t *const frame = packet->data, *const bytes = frame + HEADERS;
     const pl_header_word *ip = (const void *)(frame + IPV4);
     const pl_header_word *udp = (const void *)(frame + UDP);
 
@@ -72,12 +72,13 @@ static inline bool take(struct plumb_netif *netif, const struct pl_udp_flow *flo
         payload > packet->length - (uint32_t)HEADERS ||
         !pl_sum_passes(flow->ip_sum + pl_second_half_of(length) + pl_first_half_of(identification) +
                        pl_second_half_of(checksum)) ||
-        !sum_passes(flow, packet, frame + HEADERS, udp[1].be, payload))
+        !sum_passes(flow, packet, bytes, udp[1].be, payload))
         return false;
     struct plumb_udp *socket = flow->socket;
     packet->total = (uint16_t)payload;
-    packet->data += HEADERS;
-    packet->length = (uint16_t)payload; /* not beside total: a compiler would join them */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a compiler would join both, and take longer */
+    packet->length = (uint16_t)payload;
+    packet->data = bytes;
     socket->handler(socket, packet, &flow->source, socket->context);
     if (packet->references > 1)
         packet->references--;
