@@ -15,8 +15,6 @@ from lab.paths import ROOT
 from lab.programs import Program, Unit
 
 PLUMB = str(ROOT / "plumb")
-# Of goals of the bench: those that may be missed, as the table says when they are.
-FAR = ("instructions per", "connection ram bytes, size")
 
 
 def plumb(*words: str | Path, limit_s: float = 240) -> subprocess.CompletedProcess[str]:

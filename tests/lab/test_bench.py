@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from browser import PHONE, look
-from helpers import FAR, needs_tap, plumb
+from helpers import needs_tap, plumb
 
 from lab.measure import CASES
 from lab.records import FIELDS, find, read
@@ -28,15 +28,11 @@ def run(tmp_path_factory: pytest.TempPathFactory):
     return done, folder
 
 
-def test_it_ends_as_its_goals_say(run):
-    """What may be far: some variants' instructions, a connection. The rest is met."""
+def test_it_meets_its_goals(run):
     done, folder = run
     goals = {r.case: r.value for r in read(folder / "results.jsonl") if r.experiment == "goal"}
-    unmet = {what for what, is_met in goals.items() if not is_met}
-    assert done.returncode == (1 if unmet else 0), done.stdout
-    far = ("instructions per", "connection ram bytes, size")
-    assert all(any(part in what for part in far) for what in unmet), done.stdout
-    assert done.stdout.count("NOT met") == len(unmet)
+    assert goals and all(goals.values()), done.stdout
+    assert done.returncode == 0 and "NOT met" not in done.stdout, done.stdout
 
 
 def test_it_prints_what_was_measured_with_what(run):
