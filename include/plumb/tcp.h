@@ -128,10 +128,17 @@ enum plumb_tcp_option {
     PLUMB_TCP_SEND_BUFFER,    /* bytes, 1 to 1 MiB */
     PLUMB_TCP_RECEIVE_BUFFER, /* bytes, 1 to 1 MiB; above 65535 of use with peers that scale
                                  windows (RFC 7323). A window once offered is kept */
+    PLUMB_TCP_CONGESTION,     /* enum plumb_tcp_congestion. Default CUBIC, if there is any */
+};
+
+/* How the congestion window grows. */
+enum plumb_tcp_congestion {
+    PLUMB_TCP_RENO,  /* RFC 5681 */
+    PLUMB_TCP_CUBIC, /* RFC 9438: with CONFIG_PLUMB_TCP_CUBIC */
 };
 
 /* Returns PLUMB_OK or PLUMB_ERROR_INVALID, which is also for what this build leaves out
- * (CONFIG_PLUMB_TCP_KEEPALIVE, _USER_TIMEOUT, _BUFFER_LIMITS; without _WINDOW_SCALE buffers
+ * (CONFIG_PLUMB_TCP_KEEPALIVE, _USER_TIMEOUT, _BUFFER_LIMITS, _CUBIC; without _WINDOW_SCALE buffers
  * above 65535 bytes). */
 int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option option,
                          uint32_t value);

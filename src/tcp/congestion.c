@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Congestion control: Reno (RFC 5681) with NewReno recovery (RFC 6582), counting
- * bytes (RFC 3465) so that a peer which acknowledges in long strides does not
- * slow the window's growth; initial window of 10 segments (RFC 6928).
+ * The congestion window: its start (RFC 6928), slow start (RFC 5681, counting bytes by
+ * RFC 3465 so that a peer which acknowledges in long strides does not slow its growth),
+ * what a loss, a mark, a time-out and a silence leave of it, and Reno, which is one of
+ * the algorithms for the rest.
  */
-#include "tcp/tcp.h"
-
-#define DUPLICATES_TO_RETRANSMIT 3U
+#include "tcp/congestion.h"
 
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
 #define LARGEST_WINDOW (2U << 20)
@@ -14,116 +13,144 @@
 #define LARGEST_WINDOW UINT16_MAX
 #endif
 
-/* So many, or as many as there can be. */
-static pl_tcp_size bounded(uint32_t bytes) {
-    const uint32_t most = (pl_tcp_size)UINT32_MAX;
+uint32_t pl_tcp_fraction(uint32_t part, uint32_t whole) {
+    uint32_t fraction = 0;
 
-    return (pl_tcp_size)(bytes < most ? bytes : most);
-}
-
-static void set_window(struct plumb_tcp *connection, uint32_t bytes) {
-    connection->congestion_window = bounded(bytes);
-}
-
-static void grow_window(struct plumb_tcp *connection, uint32_t bytes) {
-    set_window(connection, connection->congestion_window + bytes);
-}
-
-static pl_tcp_size half_flight(const struct plumb_tcp *connection) {
-    uint32_t half = pl_tcp_in_flight(connection) / 2;
-    uint32_t least = 2U * connection->mss;
-
-    return bounded(half > least ? half : least);
-}
-
-void pl_tcp_congestion_start(struct plumb_tcp *connection) {
-    uint32_t mss = connection->mss;
-    uint32_t ten = 10 * mss, floor = 2 * mss > 14600 ? 2 * mss : 14600;
-
-    set_window(connection, ten < floor ? ten : floor);
-    connection->slow_start_threshold = (pl_tcp_size)UINT32_MAX;
-}
-
-void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint32_t count) {
-    uint32_t mss = connection->mss;
-
-    /* Beyond this, twice the largest send buffer, it decides nothing. */
-    if (connection->congestion_window >= LARGEST_WINDOW)
-        return;
-    if (connection->congestion_window < connection->slow_start_threshold) {
-        uint32_t left = connection->slow_start_threshold - connection->congestion_window;
-        uint32_t step = bytes < 2 * mss * count ? bytes : 2 * mss * count;
-        /* Of a batch only those up to the threshold grow it like this. */
-        if (count > 1 && step > left)
-            step = left;
-        grow_window(connection, step);
-        if (count == 1 || step < left)
-            return;
-        bytes -= step;
+    if (part >= whole)
+        return 65536;
+    for (unsigned i = 0; i < 16; i++) {
+        part <<= 1;
+        fraction <<= 1;
+        if (part >= whole) {
+            part -= whole;
+            fraction++;
+        }
     }
+    return fraction;
+}
+
+/* ---- Reno ---- */
+
+/* One segment for each window that is acknowledged (RFC 5681 section 3.1). */
+static void reno_avoid(struct plumb_tcp *connection, uint32_t bytes) {
     bytes += connection->congestion_acked;
     if (bytes >= connection->congestion_window) {
         bytes -= connection->congestion_window;
-        grow_window(connection, mss);
+        pl_tcp_grow_window(connection, connection->mss);
     }
-    connection->congestion_acked = bounded(bytes);
+    connection->congestion_acked = pl_tcp_bounded(bytes);
+}
+
+/* RFC 5681 section 3.1, equation 4. */
+static uint32_t reno_reduce(struct plumb_tcp *connection, uint32_t flight) {
+    connection->congestion_acked = 0;
+    return flight / 2;
+}
+
+static void reno_restart(struct plumb_tcp *connection, bool lost) {
+    if (lost)
+        connection->congestion_acked = 0;
+}
+
+static const struct pl_congestion reno = {reno_avoid, reno_reduce, reno_restart};
+
+static inline const struct pl_congestion *algorithm(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    if (connection->congestion == PLUMB_TCP_CUBIC)
+        return &pl_tcp_cubic;
+#else
+    (void)connection;
+#endif
+    return &reno;
+}
+
+int pl_tcp_congestion_choose(struct plumb_tcp *connection, uint32_t value) {
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    if (value > PLUMB_TCP_CUBIC)
+        return PLUMB_ERROR_INVALID;
+    connection->congestion = (uint8_t)value;
+    algorithm(connection)->restart(connection, true);
+    return PLUMB_OK;
+#else
+    (void)connection;
+    return value == PLUMB_TCP_RENO ? PLUMB_OK : PLUMB_ERROR_INVALID;
+#endif
+}
+
+/* ---- for all of them ---- */
+
+static uint32_t initial_window(const struct plumb_tcp *connection) {
+    uint32_t mss = connection->mss;
+    uint32_t ten = 10 * mss, floor = 2 * mss > 14600 ? 2 * mss : 14600;
+
+    return ten < floor ? ten : floor;
+}
+
+void pl_tcp_congestion_start(struct plumb_tcp *connection) {
+    connection->congestion_window = pl_tcp_bounded(initial_window(connection));
+    connection->slow_start_threshold = (pl_tcp_size)UINT32_MAX;
+}
+
+/* Returns what is left for congestion avoidance, once the threshold is reached. */
+static uint32_t slow_start(struct plumb_tcp *connection, uint32_t bytes, uint32_t count) {
+    uint32_t left = connection->slow_start_threshold - connection->congestion_window;
+    uint32_t most = 2U * connection->mss * count; /* RFC 3465 section 2.3, L = 2 */
+    uint32_t step = bytes < most ? bytes : most;
+
+    /* Of a batch only those up to the threshold grow it like this. */
+    if (count > 1 && step > left)
+        step = left;
+    pl_tcp_grow_window(connection, step);
+    return count == 1 || step < left ? 0 : bytes - step;
+}
+
+void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint32_t count) {
+    /* Beyond this, twice the largest send buffer, it decides nothing. */
+    if (connection->congestion_window >= LARGEST_WINDOW)
+        return;
+    /* A window of which less than half was in use has not been tried (RFC 7661 section
+     * 4.3; RFC 9438 section 5.8). */
+    if (2 * (pl_tcp_in_flight(connection) + bytes) < connection->congestion_window) {
+        algorithm(connection)->restart(connection, false);
+        return;
+    }
+    if (connection->congestion_window < connection->slow_start_threshold) {
+        bytes = slow_start(connection, bytes, count);
+        if (!bytes)
+            return;
+    }
+    algorithm(connection)->avoid(connection, bytes);
+}
+
+void pl_tcp_congestion_lost(struct plumb_tcp *connection) {
+    uint32_t flight = pl_tcp_in_flight(connection), least = 2U * connection->mss;
+
+    /* What limited transmit adds does not count (RFC 5681 section 3.1). */
+    if (flight > connection->congestion_window)
+        flight = connection->congestion_window;
+    uint32_t threshold = algorithm(connection)->reduce(connection, flight);
+
+    connection->slow_start_threshold = pl_tcp_bounded(threshold > least ? threshold : least);
 }
 
 void pl_tcp_congestion_timeout(struct plumb_tcp *connection) {
-    /* Only the first time-out of a row measures what was in flight. */
+    /* Only the first time-out of a row measures what was in flight (RFC 5681 section 3.1). */
     if (connection->retries == 0)
-        connection->slow_start_threshold = half_flight(connection);
+        pl_tcp_congestion_lost(connection);
+    algorithm(connection)->restart(connection, true);
     connection->congestion_window = connection->mss;
-    connection->congestion_acked = 0;
-    connection->recover = connection->send_most;
-    connection->flags &= (uint16_t)~PL_TCP_RECOVERY;
-    connection->duplicates = 0;
 }
 
-static void enter_recovery(struct plumb_tcp *connection) {
-    pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_fast_retransmit);
-    connection->flags |= PL_TCP_RECOVERY;
-    connection->recover = connection->send_most;
-    connection->slow_start_threshold = half_flight(connection);
-    set_window(connection,
-               connection->slow_start_threshold + DUPLICATES_TO_RETRANSMIT * connection->mss);
-    connection->congestion_acked = 0;
-    pl_tcp_send_oldest(connection);
-}
+/* RFC 5681 section 4.1: nothing was sent for longer than the time-out, so nothing is known
+ * of the network; what it once took is remembered as the threshold (RFC 2861 section 3). */
+void pl_tcp_congestion_idle(struct plumb_tcp *connection) {
+    uint32_t window = connection->congestion_window, initial = initial_window(connection);
+    uint32_t remembered = window - window / 4;
 
-void pl_tcp_duplicate_acknowledgement(struct plumb_tcp *connection) {
-    if (connection->duplicates < UINT8_MAX)
-        connection->duplicates++;
-    if (connection->flags & PL_TCP_RECOVERY) {
-        /* Each tells of a segment that has left the network; but of no more of
-         * them than were out. */
-        if (connection->congestion_window <
-            connection->slow_start_threshold + pl_tcp_in_flight(connection))
-            grow_window(connection, connection->mss);
-    } else if (connection->duplicates == DUPLICATES_TO_RETRANSMIT &&
-               pl_after(connection->send_unacked, connection->recover)) {
-        /* Not for what was sent before the last loss (RFC 6582 section 3.2, step 1). */
-        enter_recovery(connection);
-    }
-}
-
-void pl_tcp_recovery_acknowledgement(struct plumb_tcp *connection, uint32_t bytes) {
-    if (!pl_before(connection->send_unacked, connection->recover)) {
-        uint32_t flight = pl_tcp_in_flight(connection);
-        uint32_t window = (flight > connection->mss ? flight : connection->mss) + connection->mss;
-        set_window(connection, window < connection->slow_start_threshold
-                                   ? window
-                                   : connection->slow_start_threshold);
-        connection->flags &= (uint16_t)~PL_TCP_RECOVERY;
+    if (window <= initial)
         return;
-    }
-    /* A partial acknowledgement: the next hole is lost too. */
-    set_window(connection, connection->congestion_window > bytes
-                               ? connection->congestion_window - bytes
-                               : connection->mss);
-    if (bytes >= connection->mss)
-        grow_window(connection, connection->mss);
-    if (connection->congestion_window < connection->mss)
-        connection->congestion_window = connection->mss;
-    pl_tcp_send_oldest(connection);
+    if (remembered > connection->slow_start_threshold)
+        connection->slow_start_threshold = (pl_tcp_size)remembered;
+    connection->congestion_window = (pl_tcp_size)initial;
+    algorithm(connection)->restart(connection, false);
 }

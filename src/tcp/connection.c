@@ -74,6 +74,9 @@ struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_rout
     connection->address_sum = pl_sum_addresses(local.be, remote.be);
 #endif
     connection->mss = 536;
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    connection->congestion = PLUMB_TCP_CUBIC;
+#endif
     connection->rto_ms = 1000;
 #ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
     connection->send_limit = CONFIG_PLUMB_TCP_SEND_BUFFER;
@@ -332,6 +335,8 @@ int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option opt
         else
             connection->flags &= (uint16_t)~PL_TCP_NO_DELAY;
         break;
+    case PLUMB_TCP_CONGESTION:
+        return pl_tcp_congestion_choose(connection, value);
 #ifdef CONFIG_PLUMB_TCP_KEEPALIVE
     case PLUMB_TCP_KEEPALIVE:
         if (value > LONGEST_KEEPALIVE_MS)

@@ -30,6 +30,16 @@ static bool is_copied(const struct plumb_packet *segment) {
     return segment->pool->capacity != 0;
 }
 
+/* The queue was empty. What was sent last has been acknowledged a round trip later. */
+static void begin_wait(struct plumb_tcp *connection) {
+    uint32_t now_ms = pl_tcp_stack(connection)->now_ms;
+    uint32_t silent_ms = now_ms - connection->progress_ms + connection->srtt_us / 1000;
+
+    if (silent_ms > connection->rto_ms && connection->send_unacked == connection->send_most)
+        pl_tcp_congestion_idle(connection);
+    connection->progress_ms = now_ms;
+}
+
 /* Puts segments of `length` bytes in all behind the queue, to be sent. */
 static inline void enqueue(struct plumb_tcp *connection, struct plumb_packet *first,
                            struct plumb_packet *last, uint32_t length) {
@@ -45,7 +55,7 @@ static inline void enqueue(struct plumb_tcp *connection, struct plumb_packet *fi
         return;
     }
     connection->send_first = first;
-    connection->progress_ms = pl_tcp_stack(connection)->now_ms; /* the wait begins */
+    begin_wait(connection);
 }
 
 /* Bytes that the last segment still takes, if it was copied, has not gone out, and has

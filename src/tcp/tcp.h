@@ -168,6 +168,9 @@ struct plumb_tcp {
     uint8_t send_scale;
     uint8_t receive_scale;
 #endif
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    uint8_t congestion; /* enum plumb_tcp_congestion */
+#endif
 #ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
     uint32_t deferred_count; /* acknowledgements noted in this batch */
     uint32_t deferred;       /* the last of them */
@@ -190,6 +193,13 @@ struct plumb_tcp {
 #ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
     pl_tcp_size send_limit;
     pl_tcp_size receive_limit;
+#endif
+
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    pl_tcp_size cubic_most;     /* W_max */
+    pl_tcp_size cubic_friendly; /* W_est; 0: no epoch has begun */
+    uint32_t cubic_begun_ms;
+    uint16_t cubic_plateau_ms; /* K */
 #endif
 
     uint32_t receive_next;
@@ -632,12 +642,23 @@ void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t sample_us);
 /* The retransmission time-out with its back-off, ms. */
 uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection);
 
-/* ---- congestion.c ---- */
+/* ---- congestion.c: the window ---- */
+
+/* By which algorithm: PLUMB_OK or PLUMB_ERROR_INVALID. */
+int pl_tcp_congestion_choose(struct plumb_tcp *connection, uint32_t algorithm);
 
 void pl_tcp_congestion_start(struct plumb_tcp *connection);
-/* `bytes` were acknowledged by `count` segments. */
+/* `bytes` were acknowledged by `count` segments, while nothing was amiss. */
 void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint32_t count);
+/* Something of what is out was lost: sets the threshold. */
+void pl_tcp_congestion_lost(struct plumb_tcp *connection);
 void pl_tcp_congestion_timeout(struct plumb_tcp *connection);
+/* Nothing was sent for longer than a time-out, and now something is to be. */
+void pl_tcp_congestion_idle(struct plumb_tcp *connection);
+
+/* ---- recovery.c: what was lost ---- */
+
+void pl_tcp_recovery_timeout(struct plumb_tcp *connection);
 void pl_tcp_duplicate_acknowledgement(struct plumb_tcp *connection);
 void pl_tcp_recovery_acknowledgement(struct plumb_tcp *connection, uint32_t bytes);
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * How much may be in the network: the window, and what the algorithms that size it
+ * share. Who finds out what was lost, and what is sent again, is recovery.c's.
+ *
+ * What holds: congestion_window is one segment at least once the connection stands,
+ * and slow_start_threshold two; an algorithm decides only on the growth above the
+ * threshold and on the threshold after a loss. Nothing divides: firmware may link no
+ * routine for it.
+ */
+#ifndef PL_TCP_CONGESTION_H
+#define PL_TCP_CONGESTION_H
+
+#include "tcp/tcp.h"
+
+/* An algorithm. */
+struct pl_congestion {
+    /* `bytes` were acknowledged above the threshold, while the window was made use of. */
+    void (*avoid)(struct plumb_tcp *connection, uint32_t bytes);
+    /* Something was lost, or marked, while `flight` bytes were out: the new threshold. */
+    uint32_t (*reduce)(struct plumb_tcp *connection, uint32_t flight);
+    /* The window is no longer what growth had made it: after a time-out (`lost`), or
+     * while the user has not made use of it. */
+    void (*restart)(struct plumb_tcp *connection, bool lost);
+};
+
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+extern const struct pl_congestion pl_tcp_cubic;
+#endif
+
+/* So many, or as many as a size takes. */
+static inline pl_tcp_size pl_tcp_bounded(uint32_t bytes) {
+    const uint32_t most = (pl_tcp_size)UINT32_MAX;
+
+    return (pl_tcp_size)(bytes < most ? bytes : most);
+}
+
+static inline void pl_tcp_grow_window(struct plumb_tcp *connection, uint32_t bytes) {
+    connection->congestion_window = pl_tcp_bounded(connection->congestion_window + bytes);
+}
+
+/* part / whole in 65536ths, at most 65536; whole is below 2^31. */
+uint32_t pl_tcp_fraction(uint32_t part, uint32_t whole);
+
+#endif
