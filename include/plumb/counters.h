@@ -77,6 +77,7 @@ struct plumb;
     DROP(udp_length, "UDP length below 8 or past the datagram")                                    \
     DROP(udp_checksum, "UDP checksum wrong")                                                       \
     DROP(udp_port, "nobody listens on this UDP port")                                              \
+    DROP(udp_socket, "datagram that its socket had no room for, or not from its peer")             \
     DROP(tcp_short, "TCP segment cut short")                                                       \
     DROP(tcp_offset, "TCP data offset below 5 or past the segment")                                \
     DROP(tcp_checksum, "TCP checksum wrong")                                                       \

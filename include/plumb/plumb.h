@@ -12,6 +12,9 @@
 #include <plumb/netif.h>
 #include <plumb/packet.h>
 #include <plumb/processor.h>
+#ifdef CONFIG_PLUMB_SOCKETS
+#include <plumb/socket.h>
+#endif
 #include <plumb/stack.h>
 #include <plumb/tcp.h>
 #include <plumb/timer.h>

@@ -279,6 +279,16 @@ void pl_tcp_drop_received(struct plumb_tcp *connection) {
     pl_tcp_unpost(connection);
 }
 
+struct plumb_packet *pl_tcp_take_received(struct plumb_tcp *connection,
+                                          struct plumb_packet **last) {
+    struct plumb_packet *first = connection->receive_first;
+
+    *last = connection->receive_last;
+    connection->receive_first = connection->receive_last = NULL;
+    connection->receive_queued = 0;
+    return first;
+}
+
 /* ---- the user's side ---- */
 
 size_t plumb_tcp_readable(const struct plumb_tcp *connection) {

@@ -530,6 +530,11 @@ static inline bool pl_tcp_defer(const struct plumb_tcp *connection, uint32_t seq
 }
 #endif
 
+/* A user waits for room who has not met a full buffer by sending. */
+static inline void pl_tcp_want_writable(struct plumb_tcp *connection) {
+    connection->flags |= PL_TCP_WANT_WRITABLE;
+}
+
 /* Tells a user who met a full buffer of room again, once it is worth a call. */
 void pl_tcp_offer_room(struct plumb_tcp *connection);
 
@@ -549,6 +554,10 @@ size_t pl_tcp_copy_queued(const struct plumb_tcp *connection, void *to, size_t l
 
 /* Drops everything received and not consumed. */
 void pl_tcp_drop_received(struct plumb_tcp *connection);
+
+/* Takes what was received in order and not consumed off the connection, for whoever reads it
+ * after its end. */
+struct plumb_packet *pl_tcp_take_received(struct plumb_tcp *connection, struct plumb_packet **last);
 
 /* ---- post.c ---- */
 
