@@ -132,14 +132,12 @@ static int open_device(const char *name) {
     return fd;
 }
 
-int plumb_tap_open(struct plumb_tap *tap, const struct plumb_tap_config *config) {
+int plumb_tap_adopt(struct plumb_tap *tap, int fd, const struct plumb_tap_config *config) {
     uint16_t mtu = config->mtu ? config->mtu : 1500;
     if (strlen(config->name) >= sizeof tap->name ||
         config->pool->capacity < HEADROOM + mtu + FRAME_HEADER)
         return PLUMB_ERROR_INVALID;
-    *tap = (struct plumb_tap){.pool = config->pool, .fd = open_device(config->name)};
-    if (tap->fd < 0)
-        return PLUMB_ERROR_DEVICE;
+    *tap = (struct plumb_tap){.pool = config->pool, .fd = fd};
     memcpy(tap->name, config->name, strlen(config->name) + 1);
     tap->netif.driver = &tap_driver;
     tap->netif.name = tap->name;
@@ -147,6 +145,13 @@ int plumb_tap_open(struct plumb_tap *tap, const struct plumb_tap_config *config)
     tap->netif.mtu = mtu;
     tap->netif.landing = PLUMB_LANDING_OFFSET;
     return PLUMB_OK;
+}
+
+int plumb_tap_open(struct plumb_tap *tap, const struct plumb_tap_config *config) {
+    int result = plumb_tap_adopt(tap, -1, config);
+    if (result == PLUMB_OK && (tap->fd = open_device(config->name)) < 0)
+        result = PLUMB_ERROR_DEVICE;
+    return result;
 }
 
 void plumb_tap_close(struct plumb_tap *tap) {

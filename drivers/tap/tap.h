@@ -36,6 +36,11 @@ struct plumb_tap {
  * PLUMB_ERROR_DEVICE with errno telling why. */
 int plumb_tap_open(struct plumb_tap *tap, const struct plumb_tap_config *config);
 
+/* The same over a descriptor that somebody else has opened, and that gives and takes a frame at a
+ * time without waiting: one end of a socketpair of datagrams, say. Returns PLUMB_OK or
+ * PLUMB_ERROR_INVALID. */
+int plumb_tap_adopt(struct plumb_tap *tap, int fd, const struct plumb_tap_config *config);
+
 /* Closes the device of a detached interface. */
 void plumb_tap_close(struct plumb_tap *tap);
 

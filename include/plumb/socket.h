@@ -43,17 +43,14 @@ struct plumb_sockets;
 /* ---- errors ---- */
 
 enum plumb_errno {
-    PLUMB_EINTR = 4,
     PLUMB_EBADF = 9,
     PLUMB_EAGAIN = 11, /* and EWOULDBLOCK */
     PLUMB_ENOMEM = 12,
     PLUMB_EACCES = 13,
-    PLUMB_EFAULT = 14,
     PLUMB_EINVAL = 22,
     PLUMB_ENFILE = 23,
     PLUMB_EPIPE = 32,
     PLUMB_EDOM = 33,
-    PLUMB_EDEADLK = 35,
     PLUMB_EDESTADDRREQ = 89,
     PLUMB_EMSGSIZE = 90,
     PLUMB_EPROTOTYPE = 91,

@@ -87,7 +87,8 @@ int pl_datagram_receive(struct pl_socket *socket, const struct plumb_iov *vector
     if (result)
         return result < 0 ? result : 0;
     const struct plumb_packet *packet = socket->first;
-    size_t total = packet->total, done = pl_cursor_copy(&cursor, packet, true, total);
+    size_t total = packet->total, room = pl_vectors_length(vectors, count);
+    size_t done = pl_cursor_copy(&cursor, packet, true, room);
     from->address.be = packet->sequence;
     from->port = packet->mark;
     if (done < total)

@@ -113,7 +113,10 @@ _Static_assert(sizeof(struct plumb_sockets) <= PLUMB_SOCKETS_BYTES,
 /* Takes the lock; the socket of a descriptor, or null. */
 struct pl_socket *pl_sockets_enter(struct plumb_sockets *sockets, int fd);
 
-/* Wakes who may go on and gives the lock back. Returns `result`. */
+/* Wakes who may go on, and has the stack polled if it has work. */
+void pl_sockets_pass_on(struct plumb_sockets *sockets);
+
+/* The same, and gives the lock back. Returns `result`. */
 int pl_sockets_leave(struct plumb_sockets *sockets, int result);
 
 /* Takes a slot, or null. */
@@ -174,8 +177,8 @@ static inline struct pl_cursor pl_cursor_at(const struct plumb_iov *vectors, siz
     return (struct pl_cursor){vectors, vectors + count, 0};
 }
 
-/* Copies up to `length` bytes of a queue of packets (linked by `next`, or one without) to the
- * cursor, which moves on; returns how many. */
+/* Copies up to `length` bytes (no more than the vectors have left) of a queue of packets, or of
+ * `one` alone, to the cursor, which moves on; returns how many. */
 size_t pl_cursor_copy(struct pl_cursor *cursor, const struct plumb_packet *first, bool one,
                       size_t length);
 

@@ -80,12 +80,16 @@ static bool needs_poll(const struct plumb_sockets *sockets) {
     return tcp->pending || pl_due(sockets->stack) < sockets->next_us;
 }
 
-int pl_sockets_leave(struct plumb_sockets *sockets, int result) {
+void pl_sockets_pass_on(struct plumb_sockets *sockets) {
     const struct plumb_socket_port *port = sockets->port;
 
     wake(sockets);
     if (port && port->poll_soon && needs_poll(sockets))
         port->poll_soon(port->context);
+}
+
+int pl_sockets_leave(struct plumb_sockets *sockets, int result) {
+    pl_sockets_pass_on(sockets);
     plumb_sockets_unlock(sockets);
     return result;
 }

@@ -50,11 +50,7 @@ size_t pl_cursor_copy(struct pl_cursor *cursor, const struct plumb_packet *first
     size_t done = 0;
 
     for (const struct plumb_packet *packet = first; packet && done < length;
-         packet = one ? NULL : packet->next) {
-        size_t part = copy_packet(cursor, packet, length - done);
-        done += part;
-        if (part < packet->total)
-            break;
-    }
+         packet = one ? NULL : packet->next)
+        done += copy_packet(cursor, packet, length - done);
     return done;
 }

@@ -26,9 +26,7 @@ static bool wait(struct plumb_sockets *sockets, uint64_t until_us) {
 
     if (until_us == 0 || (until_us != PLUMB_NEVER && port->now_us(port->context) >= until_us))
         return false;
-    /* What this thread has started may be due before the poll that is waited for. */
-    if (port->poll_soon)
-        port->poll_soon(port->context);
+    pl_sockets_pass_on(sockets);
     port->wait(port->context, until_us);
     return true;
 }

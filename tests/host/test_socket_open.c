@@ -187,8 +187,10 @@ static void accept_gives_the_peers_name(void **state) {
     int listener = rig_listen(&rig, 2), client = rig_stream(rig.a);
     expect_equal(rig_begin(&rig, client), -PLUMB_EINPROGRESS);
     rig_run(&rig, 10);
+    expect_equal(plumb_close(rig.b, listener + 1), -PLUMB_EBADF); /* nobody's yet */
+    expect_equal(rig_poll(rig.b, listener + 1), PLUMB_POLLNVAL);
     int server = plumb_accept4(rig.b, listener, &peer, &length, PLUMB_SOCK_NONBLOCK);
-    expect(server >= 0);
+    expect_equal(server, listener + 1);
     expect_equal(length, sizeof peer);
     expect_equal(plumb_fcntl(rig.b, server, PLUMB_F_GETFL, 0), PLUMB_O_NONBLOCK);
     expect_equal(plumb_getsockname(rig.a, client, &own, &length), 0);
@@ -298,9 +300,14 @@ static void connect_refused_without_waiting(void **state) {
                  PLUMB_POLLIN | PLUMB_POLLOUT | PLUMB_POLLERR | PLUMB_POLLHUP | PLUMB_POLLRDHUP);
     expect_equal(rig_int(rig.a, client, PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), PLUMB_ECONNREFUSED);
     expect_equal(rig_int(rig.a, client, PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), 0);
-    /* The error has been told: another attempt begins. */
+    /* The error has been told: another attempt begins, from another port. */
+    struct plumb_sockaddr_in first, second;
+    plumb_socklen length = sizeof first;
+    plumb_getsockname(rig.a, client, &first, &length);
     rig_listen(&rig, 1);
     expect_equal(rig_begin(&rig, client), -PLUMB_EINPROGRESS);
+    plumb_getsockname(rig.a, client, &second, &length);
+    expect(first.sin_port != second.sin_port);
     rig_run(&rig, 10);
     expect_equal(rig_poll(rig.a, client), PLUMB_POLLOUT);
     rig_end(&rig);
@@ -489,6 +496,13 @@ static void linger_waits_for_the_acknowledgement(void **state) {
     rig_end(&rig);
 }
 
+/* Meanwhile there is no such descriptor any more. */
+static void close_again(struct rig *rig, void *context) {
+    const int *fd = context;
+    expect_equal(plumb_close(rig->a, *fd), -PLUMB_EBADF);
+    expect_equal(rig_poll(rig->a, *fd), PLUMB_POLLNVAL);
+}
+
 /* The peer's window is closed: the time is over first. The rest is sent in the background. */
 static void linger_ends(void **state) {
     static char bytes[100000];
@@ -503,6 +517,8 @@ static void linger_ends(void **state) {
         rig_run(&rig, 100);
     }
     uint64_t before = rig.waited_us;
+    rig.meanwhile = close_again;
+    rig.context = &c.a;
     expect_equal(plumb_close(rig.a, c.a), 0);
     expect_equal(rig.waited_us - before, 2 * SECOND);
     expect_equal(plumb_socket(rig.a, PLUMB_AF_INET, PLUMB_SOCK_STREAM, 0), c.a);

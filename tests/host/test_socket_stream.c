@@ -100,6 +100,11 @@ static void waitall_waits_for_all(void **state) {
     expect_equal(plumb_recv(rig.a, c.a, got, 10, PLUMB_MSG_WAITALL | PLUMB_MSG_PEEK), 10);
     expect_equal(plumb_recv(rig.a, c.a, got, 10, PLUMB_MSG_WAITALL), 10);
     assert_memory_equal(got, "now, later", 10);
+    plumb_send(rig.b, c.b, "now, ", 5, 0);
+    rig_run(&rig, 10);
+    rig.meanwhile = send_from_b;
+    expect_equal(plumb_recv(rig.a, c.a, got + 10, 10, PLUMB_MSG_WAITALL), 10);
+    assert_memory_equal(got + 10, "now, later", 10);
     plumb_send(rig.b, c.b, "rest", 4, 0);
     plumb_shutdown(rig.b, c.b, PLUMB_SHUT_WR);
     expect_equal(plumb_recv(rig.a, c.a, got, 10, PLUMB_MSG_WAITALL | PLUMB_MSG_PEEK), 4);
@@ -189,6 +194,7 @@ static void a_full_buffer_is_eagain(void **state) {
     expect_equal(part, -PLUMB_EAGAIN);
     expect(in >= CONFIG_PLUMB_TCP_SEND_BUFFER && in < MUCH);
     expect_equal(rig_poll(rig.a, c.a), 0);
+    expect_equal(rig_poll(rig.b, c.b), PLUMB_POLLIN | PLUMB_POLLOUT);
     while ((part = plumb_recv(rig.b, c.b, got + out, MUCH - out, 0)) > 0) {
         out += (unsigned)part;
         rig_run(&rig, 100);
@@ -213,6 +219,19 @@ static void filled_to_the_byte(void **state) {
     rig_run(&rig, 1000);
     expect_equal(rig_poll(rig.a, client), PLUMB_POLLOUT);
     expect(plumb_accept(rig.b, listener, NULL, NULL) >= 0);
+    rig_end(&rig);
+}
+
+/* A send would fail at once, full or not. */
+static void full_and_shut(void **state) {
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, true);
+    struct rig_connection c = rig_connect(&rig);
+    while (plumb_send(rig.a, c.a, sent, MUCH, 0) > 0)
+        rig_run(&rig, 100);
+    expect_equal(plumb_shutdown(rig.a, c.a, PLUMB_SHUT_WR), 0);
+    expect_equal(rig_poll(rig.a, c.a), PLUMB_POLLOUT);
     rig_end(&rig);
 }
 
@@ -426,6 +445,7 @@ static void so_error_takes_it(void **state) {
     plumb_send(rig.b, c.b, "before", 6, 0);
     rig_run(&rig, 10);
     reset_by_peer(&rig, &c);
+    expect_equal(plumb_recv(rig.a, c.a, got, 10, PLUMB_MSG_PEEK | PLUMB_MSG_WAITALL), 6);
     expect_equal(plumb_recv(rig.a, c.a, got, 10, 0), 6); /* bytes first */
     expect_equal(rig_int(rig.a, c.a, PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), PLUMB_ECONNRESET);
     expect_equal(plumb_recv(rig.a, c.a, got, 10, 0), 0);
@@ -480,7 +500,8 @@ HARNESS_MAIN(cmocka_unit_test(nothing_there_is_eagain), cmocka_unit_test(receivi
              cmocka_unit_test(waitall_without_waiting_takes_what_there_is),
              cmocka_unit_test(vectors), cmocka_unit_test(vectors_go_out_as_one_segment),
              cmocka_unit_test(a_full_buffer_is_eagain), cmocka_unit_test(filled_to_the_byte),
-             cmocka_unit_test(sending_waits_for_room), cmocka_unit_test(sending_waits_so_long),
+             cmocka_unit_test(full_and_shut), cmocka_unit_test(sending_waits_for_room),
+             cmocka_unit_test(sending_waits_so_long),
              cmocka_unit_test(sending_without_a_connection),
              cmocka_unit_test(sending_waits_for_the_connection),
              cmocka_unit_test(flags_and_names_that_are_refused), cmocka_unit_test(shut_for_writing),
