@@ -47,10 +47,10 @@ unsigned pl_socket_ready(struct pl_socket *socket) {
 
 /* Every descriptor is looked at under the lock that the caller has taken. */
 static unsigned ready_of(struct plumb_sockets *sockets, int fd) {
-    struct pl_socket *socket = &sockets->table[fd < 0 ? 0 : fd];
-
-    if (fd < 0 || fd >= CONFIG_PLUMB_SOCKETS_MOST || socket->kind == PL_SOCKET_FREE ||
-        socket->flags & (PL_SOCKET_QUEUED | PL_SOCKET_CLOSING))
+    if (fd < 0 || fd >= CONFIG_PLUMB_SOCKETS_MOST)
+        return PLUMB_POLLNVAL;
+    struct pl_socket *socket = &sockets->table[fd];
+    if (socket->kind == PL_SOCKET_FREE || socket->flags & (PL_SOCKET_QUEUED | PL_SOCKET_CLOSING))
         return PLUMB_POLLNVAL;
     return pl_socket_ready(socket);
 }

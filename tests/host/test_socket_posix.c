@@ -29,7 +29,7 @@ static uint64_t now_us(void) {
 /* Time passes, and the other end gets its turn. */
 static void idle(uint64_t deadline_us) {
     uint64_t left = deadline_us - rig.world->now_us;
-    world_run(rig.world, left < MILLISECOND ? left : MILLISECOND);
+    world_run(rig.world, left < 100 * MILLISECOND ? left : 100 * MILLISECOND);
     answer();
 }
 
