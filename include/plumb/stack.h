@@ -64,6 +64,12 @@ struct plumb_options {
 #define PLUMB_STACK_BUCKETS_ 0
 #endif
 
+#ifdef CONFIG_PLUMB_TCP_SYN_CACHE
+#define PLUMB_STACK_HANDSHAKES_ (64 + (32 + 4 * sizeof(void *)) * CONFIG_PLUMB_TCP_HANDSHAKES)
+#else
+#define PLUMB_STACK_HANDSHAKES_ 0
+#endif
+
 /* 1 for an option that is set, or 0. */
 #define PLUMB_SET_1_             0,
 #define PLUMB_SECOND_(a, b, ...) b
@@ -86,7 +92,8 @@ struct plumb_options {
 
 /* Bytes that plumb_create() needs, as bounded by this build's configuration. */
 #define PLUMB_STACK_BYTES                                                                          \
-    (2560 + PLUMB_STACK_FRAGMENTS_ + PLUMB_CONNECTION_BYTES_ * CONFIG_PLUMB_TCP_CONNECTIONS +      \
+    (2560 + PLUMB_STACK_FRAGMENTS_ + PLUMB_STACK_HANDSHAKES_ +                                     \
+     PLUMB_CONNECTION_BYTES_ * CONFIG_PLUMB_TCP_CONNECTIONS +      \
      64 * CONFIG_PLUMB_TCP_LISTENERS + 64 * CONFIG_PLUMB_UDP_SOCKETS +                             \
      64 * CONFIG_PLUMB_ARP_ENTRIES + PLUMB_STACK_BUCKETS_)
 

@@ -29,6 +29,7 @@ static bool gives_way_before(const struct plumb_tcp *a, const struct plumb_tcp *
     return pl_before(a->deadline_ms[PL_TCP_IDLE], b->deadline_ms[PL_TCP_IDLE]);
 }
 
+/* A free slot, or else the one that gives way first, or null. */
 static struct plumb_tcp *find_slot(struct pl_tcp_state *tcp) {
     struct plumb_tcp *oldest = NULL;
 
@@ -43,27 +44,21 @@ static struct plumb_tcp *find_slot(struct pl_tcp_state *tcp) {
         if (!oldest || gives_way_before(connection, oldest))
             oldest = connection;
     }
-    if (oldest) {
-        pl_count(tcp->stack, PLUMB_COUNTER_tcp_time_wait_reused);
-        pl_tcp_end(oldest, PLUMB_OK);
-    }
     return oldest;
 }
 
-/* RFC 6528 section 3: a clock of 4 microseconds, plus a keyed hash. */
-static uint32_t initial_sequence(const struct plumb *stack, plumb_ipv4 local, plumb_ipv4 remote,
-                                 uint32_t ports) {
-    uint64_t hash = pl_keyed_hash(stack, (uint64_t)local.be << 32 | remote.be, ports);
-
-    return (uint32_t)hash + (uint32_t)(stack->now_us >> 2);
+bool pl_tcp_has_slot(struct pl_tcp_state *tcp) {
+    return find_slot(tcp) != NULL;
 }
 
-struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_route *route,
-                                  plumb_ipv4 local, plumb_ipv4 remote, uint32_t ports) {
-    struct plumb_tcp *connection = find_slot(tcp);
+uint64_t pl_tcp_hash(const struct plumb *stack, plumb_ipv4 local, plumb_ipv4 remote,
+                     uint32_t ports) {
+    return pl_keyed_hash(stack, (uint64_t)local.be << 32 | remote.be, ports);
+}
 
-    if (!connection)
-        return NULL;
+void pl_tcp_begin(struct plumb_tcp *connection, struct pl_tcp_state *tcp,
+                  const struct pl_route *route, plumb_ipv4 local, plumb_ipv4 remote,
+                  uint32_t ports) {
     *connection = (struct plumb_tcp){.tcp = tcp};
     connection->netif = route->netif;
     connection->local = local;
@@ -84,8 +79,19 @@ struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_rout
 #endif
     connection->progress_ms = connection->heard_ms = tcp->stack->now_ms;
     connection->challenge_second = (uint16_t)(pl_tcp_second(tcp->stack) - 1);
-    connection->send_unacked = connection->send_next = connection->send_most =
-        initial_sequence(tcp->stack, local, remote, ports);
+}
+
+struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_route *route,
+                                  plumb_ipv4 local, plumb_ipv4 remote, uint32_t ports) {
+    struct plumb_tcp *connection = find_slot(tcp);
+
+    if (!connection)
+        return NULL;
+    if (!is_free(connection)) {
+        pl_count(tcp->stack, PLUMB_COUNTER_tcp_time_wait_reused);
+        pl_tcp_end(connection, PLUMB_OK);
+    }
+    pl_tcp_begin(connection, tcp, route, local, remote, ports);
     pl_tcp_enter_table(connection);
     return connection;
 }
@@ -240,6 +246,9 @@ int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_
     if (!connection)
         return PLUMB_ERROR_NO_CONNECTION;
     connection->state = PLUMB_TCP_STATE_SYN_SENT;
+    pl_tcp_number(connection,
+                  pl_tcp_initial(stack, pl_tcp_hash(stack, connection->local, connection->remote,
+                                                    connection->ports)));
     connection->flags |= PL_TCP_USER;
     connection->handler = handler;
     connection->context = context;
@@ -406,6 +415,7 @@ static void readdressed(struct plumb *stack, void *state, struct plumb_netif *ne
 
     (void)stack;
     netif->expected = NULL;
+    pl_tcp_readdress_handshakes(tcp, netif);
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
         struct plumb_tcp *connection = &tcp->connections[i];
         if (connection->netif != netif)

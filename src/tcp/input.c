@@ -55,8 +55,10 @@ static uint32_t sequence_length(const struct pl_segment *segment) {
 static void input_closed(struct pl_segment *segment) {
     const uint8_t kind = segment->flags & (PL_TCP_SYN | PL_TCP_RST | PL_TCP_ACK);
 
+    if (pl_tcp_take_handshake(segment))
+        return;
     if (kind == PL_TCP_SYN) {
-        pl_tcp_passive_open(segment);
+        pl_tcp_passive_open(segment, NULL);
         return;
     }
     pl_tcp_reset_stranger(segment);
@@ -180,8 +182,9 @@ static void take_syn(struct plumb_tcp *connection, struct pl_segment *segment) {
     if (connection->state == PLUMB_TCP_STATE_TIME_WAIT &&
         !(connection->flags & (PL_TCP_USER | PL_TCP_PENDING)) && !(segment->flags & PL_TCP_ACK) &&
         pl_after(segment->sequence, connection->receive_next)) {
+        uint32_t most = connection->send_most;
         pl_tcp_end(connection, PLUMB_OK);
-        pl_tcp_passive_open(segment);
+        pl_tcp_passive_open(segment, &most);
         return;
     }
     pl_tcp_challenge(connection);
@@ -259,7 +262,7 @@ static void take_text(struct plumb_tcp *connection, struct pl_segment *segment) 
     pl_tcp_take_payload(connection, segment);
 }
 
-static void input_synchronised(struct plumb_tcp *connection, struct pl_segment *segment) {
+void pl_tcp_input_synchronised(struct plumb_tcp *connection, struct pl_segment *segment) {
     if (segment->flags & PL_TCP_RST) {
         take_reset(connection, segment);
         return;
@@ -335,7 +338,7 @@ void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
     else if (connection->state == PLUMB_TCP_STATE_SYN_SENT)
         input_syn_sent(connection, &segment);
     else
-        input_synchronised(connection, &segment);
+        pl_tcp_input_synchronised(connection, &segment);
     /* Whoever took or dropped the packet has said so. */
     plumb_packet_put(segment.packet);
 }

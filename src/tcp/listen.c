@@ -2,21 +2,21 @@
 /*
  * Listeners and passive opens (RFC 9293 section 3.10.7.2).
  *
- * A listener has at most `backlog` handshakes under way; one more SYN displaces
- * the oldest, so that a flood of SYNs cannot shut others out for longer than it
- * lasts.
+ * A listener has at most `backlog` handshakes under way, its `half_open`. Where they are
+ * kept is half_open.c's or syn_cache.c's.
  */
 #include "tcp/tcp.h"
 
-static struct plumb_tcp_listener *find_listener(struct pl_tcp_state *tcp, plumb_ipv4 address,
-                                                uint16_t port) {
+struct plumb_tcp_listener *pl_tcp_find_listener(struct pl_tcp_state *tcp, plumb_ipv4 local,
+                                                uint32_t ports) {
+    const uint16_t port = (uint16_t)plumb_get32((plumb_be32){ports});
     struct plumb_tcp_listener *any = NULL;
 
     for (unsigned i = 0; i < CONFIG_PLUMB_TCP_LISTENERS; i++) {
         struct plumb_tcp_listener *listener = &tcp->listeners[i];
         if (!listener->acceptor || listener->local.port != port)
             continue;
-        if (listener->local.address.be == address.be)
+        if (listener->local.address.be == local.be)
             return listener;
         if (listener->local.address.be == 0)
             any = listener;
@@ -65,6 +65,7 @@ void plumb_tcp_unlisten(struct plumb_tcp_listener *listener) {
         pl_tcp_send_reset(connection);
         pl_tcp_end(connection, PLUMB_ERROR_ABORTED);
     }
+    pl_tcp_reset_handshakes(listener);
     listener->acceptor = NULL;
     pl_settle(tcp->stack);
 }
@@ -78,39 +79,19 @@ void pl_tcp_leave_listener(struct plumb_tcp *connection) {
     connection->flags &= (uint16_t) ~(PL_TCP_ACCEPT | PL_TCP_LISTENED);
 }
 
-/* The oldest handshake of a listener ends without a word. */
-static void displace_oldest(struct plumb_tcp_listener *listener) {
-    struct pl_tcp_state *tcp = listener->tcp;
-    struct plumb_tcp *oldest = NULL;
+uint32_t pl_tcp_choose_initial(const struct plumb *stack, uint64_t hash, const uint32_t *above) {
+    uint32_t initial = pl_tcp_initial(stack, hash);
 
-    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
-        struct plumb_tcp *connection = &tcp->connections[i];
-        if (is_of(connection, listener) && connection->state == PLUMB_TCP_STATE_SYN_RECEIVED &&
-            (!oldest || pl_before(connection->progress_ms, oldest->progress_ms)))
-            oldest = connection;
-    }
-    if (oldest) {
-        pl_count(tcp->stack, PLUMB_COUNTER_tcp_half_open_reused);
-        pl_tcp_end(oldest, PLUMB_ERROR_ABORTED);
-    }
+    /* Nothing that is still under way from the last connection may fall into the window of
+     * this one (RFC 9293 section 3.6.1, RFC 6191 section 2). */
+    return above && !pl_after(initial, *above) ? *above + 65537 : initial;
 }
 
-static struct plumb_tcp *make_half_open(struct plumb_tcp_listener *listener,
-                                        const struct pl_route *route,
-                                        const struct pl_segment *segment) {
-    plumb_ipv4 local = pl_net32_get(segment->ip->destination);
-    plumb_ipv4 remote = pl_net32_get(segment->ip->source);
-
-    if (listener->half_open >= listener->backlog)
-        displace_oldest(listener);
-    return pl_tcp_allocate(listener->tcp, route, local, remote, segment->header->ports.be);
-}
-
-void pl_tcp_passive_open(struct pl_segment *segment) {
+void pl_tcp_passive_open(struct pl_segment *segment, const uint32_t *above) {
     struct pl_tcp_state *tcp = segment->tcp;
-    plumb_ipv4 local = pl_net32_get(segment->ip->destination);
     plumb_be32 ports = pl_net32_get(segment->header->ports);
-    struct plumb_tcp_listener *listener = find_listener(tcp, local, (uint16_t)plumb_get32(ports));
+    struct plumb_tcp_listener *listener =
+        pl_tcp_find_listener(tcp, pl_net32_get(segment->ip->destination), ports.be);
     struct pl_route route;
 
     if (!listener) {
@@ -122,17 +103,7 @@ void pl_tcp_passive_open(struct pl_segment *segment) {
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_flags);
         return;
     }
-    struct plumb_tcp *connection = NULL;
-    if (pl_route_find(tcp->stack, segment->netif, pl_net32_get(segment->ip->source), &route))
-        connection = make_half_open(listener, &route, segment);
-    if (!connection) {
+    if (!pl_route_find(tcp->stack, segment->netif, pl_net32_get(segment->ip->source), &route) ||
+        !pl_tcp_take_syn(listener, &route, segment, above))
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_backlog);
-        return;
-    }
-    listener->half_open++;
-    connection->listener = listener;
-    connection->flags |= PL_TCP_LISTENED;
-    connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
-    pl_tcp_synchronise(connection, segment);
-    pl_tcp_send_syn(connection);
 }

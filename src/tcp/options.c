@@ -32,23 +32,22 @@ static void take_mss(struct plumb_tcp *connection, unsigned offered) {
     connection->mss = (uint16_t)(mss < room ? mss : room);
 }
 
-static void take_scale(struct plumb_tcp *connection, uint8_t scale) {
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+void pl_tcp_agree_scale(struct plumb_tcp *connection, uint8_t scale) {
     connection->flags |= PL_TCP_SCALING;
     connection->send_scale = scale > LARGEST_SCALE ? LARGEST_SCALE : scale;
     connection->receive_scale = RECEIVE_SCALE;
-#else
-    (void)connection;
-    (void)scale;
-#endif
 }
+#endif
 
 static void take_option(struct plumb_tcp *connection, const uint8_t *option) {
     if (option[0] == KIND_MSS && option[1] == 4) {
         take_mss(connection, plumb_get16_any((const void *)(option + 2)));
-    } else if (option[0] == KIND_SCALE && option[1] == 3) {
-        take_scale(connection, option[2]);
     }
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+    if (option[0] == KIND_SCALE && option[1] == 3)
+        pl_tcp_agree_scale(connection, option[2]);
+#endif
 }
 
 void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *segment) {

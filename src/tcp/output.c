@@ -55,18 +55,25 @@ static struct plumb_packet *take_header(struct plumb_tcp *connection) {
     return packet;
 }
 
-static int send_control(struct plumb_tcp *connection, uint32_t sequence, uint8_t flags) {
-    struct plumb_packet *packet = take_header(connection);
+/* Sends a packet that is empty, but for what options the flags ask for. */
+static int emit_control(struct plumb_tcp *connection, struct plumb_packet *packet,
+                        uint32_t sequence, uint8_t flags) {
     uint32_t options = 0, sum = 0;
 
-    if (!packet)
-        return PLUMB_ERROR_NO_BUFFER;
     if (flags & PL_TCP_SYN) {
         options = pl_tcp_build_options(connection, (void *)packet->data);
         packet->length = packet->total = (uint16_t)options;
         sum = pl_sum(packet->data, options);
     }
-    int result = emit(connection, packet, sequence, pl_tcp_control(flags, options), sum);
+    return emit(connection, packet, sequence, pl_tcp_control(flags, options), sum);
+}
+
+static int send_control(struct plumb_tcp *connection, uint32_t sequence, uint8_t flags) {
+    struct plumb_packet *packet = take_header(connection);
+
+    if (!packet)
+        return PLUMB_ERROR_NO_BUFFER;
+    int result = emit_control(connection, packet, sequence, flags);
     if (result != PLUMB_OK)
         pl_tcp_not_sent(connection);
     pl_fragment_put(packet);
@@ -121,35 +128,35 @@ void pl_tcp_challenge(struct plumb_tcp *connection) {
     pl_tcp_acknowledge_now(connection);
 }
 
+void pl_tcp_send_once(struct plumb_tcp *stranger, uint32_t sequence, uint8_t flags) {
+    struct plumb *stack = pl_tcp_stack(stranger);
+    struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
+
+    if (!packet) {
+        pl_count(stack, PLUMB_COUNTER_tcp_no_buffer_out);
+        return;
+    }
+    emit_control(stranger, packet, sequence, flags);
+    plumb_packet_put(packet);
+}
+
 void pl_tcp_reset_stranger(const struct pl_segment *segment) {
-    struct plumb *stack = segment->tcp->stack;
     plumb_ipv4 remote = pl_net32_get(segment->ip->source);
+    struct plumb_tcp stranger;
     struct pl_route route;
 
-    if (segment->flags & PL_TCP_RST || !pl_route_find(stack, segment->netif, remote, &route))
+    if (segment->flags & PL_TCP_RST ||
+        !pl_route_find(segment->tcp->stack, segment->netif, remote, &route))
         return;
-    /* A connection of no table, for as long as the RST takes. */
-    struct plumb_tcp stranger = {
-        .tcp = segment->tcp,
-        .netif = segment->netif,
-        .local = pl_net32_get(segment->ip->destination),
-        .remote = remote,
-        .ports = pl_net32_get(segment->header->ports).be,
-    };
-#ifdef CONFIG_PLUMB_TCP_REMEMBER
-    stranger.next_hop = route.next_hop;
-    stranger.address_sum = pl_sum_addresses(stranger.local.be, remote.be);
-#endif
+    pl_tcp_begin(&stranger, segment->tcp, &route, pl_net32_get(segment->ip->destination), remote,
+                 pl_net32_get(segment->header->ports).be);
     stranger.receive_next = stranger.receive_edge = segment->sequence + segment->length +
                                                     !!(segment->flags & PL_TCP_SYN) +
                                                     !!(segment->flags & PL_TCP_FIN);
-    struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
-    if (!packet)
-        return;
-    bool ack = segment->flags & PL_TCP_ACK;
-    emit(&stranger, packet, ack ? segment->acknowledgement : 0,
-         pl_tcp_control(ack ? PL_TCP_RST : PL_TCP_RST | PL_TCP_ACK, 0), 0);
-    plumb_packet_put(packet);
+    if (segment->flags & PL_TCP_ACK)
+        pl_tcp_send_once(&stranger, segment->acknowledgement, PL_TCP_RST);
+    else
+        pl_tcp_send_once(&stranger, 0, PL_TCP_RST | PL_TCP_ACK);
 }
 
 /* ---- segments with payload ---- */
@@ -302,8 +309,11 @@ static bool acknowledgement_due(const struct plumb_tcp *connection) {
 }
 
 void pl_tcp_output(struct plumb_tcp *connection) {
-    if (connection->state < PLUMB_TCP_STATE_ESTABLISHED)
+    if (connection->state < PLUMB_TCP_STATE_ESTABLISHED) {
+        if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED && connection->flags & PL_TCP_ACK_NOW)
+            pl_tcp_send_ack(connection); /* a challenge */
         return;
+    }
     if (connection->state != PLUMB_TCP_STATE_TIME_WAIT) {
         send_queue(connection);
         keep_time(connection);

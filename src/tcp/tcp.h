@@ -249,6 +249,24 @@ struct plumb_tcp_listener {
     uint16_t half_open;
 };
 
+#ifdef CONFIG_PLUMB_TCP_SYN_CACHE
+/* A connection until the last ACK of its handshake; see syn_cache.c. */
+struct pl_tcp_handshake {
+    struct plumb_tcp_listener *listener; /* null: the entry is free */
+    struct plumb_netif *netif;
+    plumb_ipv4 local, remote;
+    uint32_t ports;
+    uint32_t initial, peer_initial; /* the numbers of both SYNs */
+    uint32_t deadline_ms;           /* when ours is due again */
+    uint32_t made_us;
+    uint16_t mss;
+    uint8_t send_scale;
+    uint8_t agreed;     /* a bit per option that is */
+    uint8_t retries;    /* how often ours was sent again */
+    uint8_t challenges; /* left, in all */
+};
+#endif
+
 struct pl_tcp_state {
     struct plumb *stack;      /* set at creation, as in every layer that asks for it */
     struct plumb_tcp *recent; /* the connection of the last segment */
@@ -260,6 +278,15 @@ struct pl_tcp_state {
     struct plumb_timer timer;
 #endif
     struct plumb_tcp_listener listeners[CONFIG_PLUMB_TCP_LISTENERS];
+#ifdef CONFIG_PLUMB_TCP_SYN_CACHE
+    struct plumb_timer handshake_timer;
+    uint32_t handshake_count; /* entries in use */
+    struct pl_tcp_handshake handshakes[CONFIG_PLUMB_TCP_HANDSHAKES];
+#endif
+#ifdef CONFIG_PLUMB_TCP_SYN_COOKIES
+    uint32_t cookie_ms; /* when the last one was sent */
+    bool cookies;       /* one was, and none of them has been found too old */
+#endif
     struct plumb_tcp connections[CONFIG_PLUMB_TCP_CONNECTIONS];
 };
 
@@ -395,8 +422,30 @@ void pl_tcp_unpend(struct plumb_tcp *connection);
 
 /* ---- connection.c: how they begin and end, and settling ---- */
 
+/* The keyed hash of a connection's addresses and ports. */
+uint64_t pl_tcp_hash(const struct plumb *stack, plumb_ipv4 local, plumb_ipv4 remote,
+                     uint32_t ports);
+
+/* An initial number (RFC 6528 section 3): the hash, and a clock of 4 microseconds. */
+static inline uint32_t pl_tcp_initial(const struct plumb *stack, uint64_t hash) {
+    return (uint32_t)hash + (uint32_t)(stack->now_us >> 2);
+}
+
+/* What is sent begins at this number. */
+static inline void pl_tcp_number(struct plumb_tcp *connection, uint32_t initial) {
+    connection->send_unacked = connection->send_next = connection->send_most = initial;
+}
+
+/* Sets all that a new connection begins with, in a slot or elsewhere. */
+void pl_tcp_begin(struct plumb_tcp *connection, struct pl_tcp_state *tcp,
+                  const struct pl_route *route, plumb_ipv4 local, plumb_ipv4 remote,
+                  uint32_t ports);
+
+/* Would there be a slot? */
+bool pl_tcp_has_slot(struct pl_tcp_state *tcp);
+
 /* Takes a slot (an old TIME_WAIT gives way) and puts it into its bucket, in
- * state CLOSED for the caller to set; null when there is none. */
+ * state CLOSED for the caller to set, and its numbers; null when there is none. */
 struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_route *route,
                                   plumb_ipv4 local, plumb_ipv4 remote, uint32_t ports);
 
@@ -417,16 +466,66 @@ void pl_tcp_settle(struct plumb *stack, void *state);
 
 /* ---- listen.c ---- */
 
-/* A SYN for which no connection exists; takes or drops the packet. */
-void pl_tcp_passive_open(struct pl_segment *segment);
+/* A SYN for which no connection exists; takes or drops the packet. Where it follows one
+ * that has just ended, `above` is the highest number that was sent there; else null. */
+void pl_tcp_passive_open(struct pl_segment *segment, const uint32_t *above);
+
+/* The listener at an address and port, or null. */
+struct plumb_tcp_listener *pl_tcp_find_listener(struct pl_tcp_state *tcp, plumb_ipv4 local,
+                                                uint32_t ports);
+
+/* The initial number for an answer; above *above, if that is not null. */
+uint32_t pl_tcp_choose_initial(const struct plumb *stack, uint64_t hash, const uint32_t *above);
 
 /* A connection that its listener's user has not been offered ends. */
 void pl_tcp_leave_listener(struct plumb_tcp *connection);
+
+/* ---- half_open.c, or syn_cache.c ---- */
+
+/* Answers a SYN to a listener; false when there is no place. */
+bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route *route,
+                     struct pl_segment *segment, const uint32_t *above);
+
+/* The handshakes of a listener that is no more are reset. */
+void pl_tcp_reset_handshakes(struct plumb_tcp_listener *listener);
+
+#ifdef CONFIG_PLUMB_TCP_SYN_CACHE
+/* A segment of no connection: is it of a handshake? Then takes or drops the packet. */
+bool pl_tcp_take_handshake(struct pl_segment *segment);
+
+/* The interface has another address. */
+void pl_tcp_readdress_handshakes(struct pl_tcp_state *tcp, const struct plumb_netif *netif);
+#else
+static inline bool pl_tcp_take_handshake(const struct pl_segment *segment) {
+    (void)segment;
+    return false;
+}
+
+static inline void pl_tcp_readdress_handshakes(const struct pl_tcp_state *tcp,
+                                               const struct plumb_netif *netif) {
+    (void)tcp;
+    (void)netif;
+}
+#endif
+
+/* ---- cookie.c ---- */
+
+#ifdef CONFIG_PLUMB_TCP_SYN_COOKIES
+/* The initial number of an answer by which alone its connection can be opened. What of the
+ * SYN does not fit it is cleared in `stranger`. */
+uint32_t pl_tcp_make_cookie(struct plumb_tcp *stranger);
+
+/* Does a segment acknowledge such a number? Then sets what it says in `entry`. */
+bool pl_tcp_read_cookie(const struct pl_segment *segment, struct pl_tcp_handshake *entry);
+#endif
 
 /* ---- input.c ---- */
 
 void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
                   const struct pl_ipv4_header *ip, struct plumb_packet *packet);
+
+/* A segment of a connection that is neither CLOSED nor in SYN_SENT. */
+void pl_tcp_input_synchronised(struct plumb_tcp *connection, struct pl_segment *segment);
 
 bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
                        const void *payload, int error);
@@ -479,6 +578,11 @@ void pl_tcp_drop(struct pl_segment *segment, enum plumb_counter counter);
 
 /* Writes the options of a SYN and returns their length, a multiple of 4 up to 8. */
 unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word *to);
+
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+/* Both scale their windows, the peer by so many bits. */
+void pl_tcp_agree_scale(struct plumb_tcp *connection, uint8_t scale);
+#endif
 
 /* Takes the peer's SYN: its number, its window (never scaled) and its options. */
 void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *segment);
@@ -596,6 +700,9 @@ void pl_tcp_send_reset(struct plumb_tcp *connection);
 /* An ACK that must not be provoked too often (RFC 5961 section 7, RFC 9293
  * section 3.10.7.4): rate limited per connection, by a random limit. */
 void pl_tcp_challenge(struct plumb_tcp *connection);
+
+/* Sends for a connection that is in no table: once, if there is a packet. */
+void pl_tcp_send_once(struct plumb_tcp *stranger, uint32_t sequence, uint8_t flags);
 
 /* Answers a segment that belongs to no connection (RFC 9293 section 3.10.7.1). */
 void pl_tcp_reset_stranger(const struct pl_segment *segment);

@@ -176,11 +176,15 @@ static void on_accept(struct plumb_tcp_listener *listener, struct plumb_tcp *con
     plumb_tcp_set_handler(connection, on_event, user);
 }
 
-void user_listen(struct user *user, struct side *side, uint16_t port) {
+void user_listen_with(struct user *user, struct side *side, uint16_t port, unsigned backlog) {
     user->side = side;
-    expect_equal(
-        plumb_tcp_listen(side->stack, endpoint_of(0, port), 4, on_accept, user, &user->listener),
-        PLUMB_OK);
+    expect_equal(plumb_tcp_listen(side->stack, endpoint_of(0, port), backlog, on_accept, user,
+                                  &user->listener),
+                 PLUMB_OK);
+}
+
+void user_listen(struct user *user, struct side *side, uint16_t port) {
+    user_listen_with(user, side, port, 4);
 }
 
 void user_connect_from(struct user *user, uint16_t local_port, struct side *side, uint32_t address,

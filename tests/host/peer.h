@@ -74,7 +74,8 @@ void peer_read(struct peer *peer, uint8_t *to, unsigned wanted);
 
 /* ---- the user ---- */
 
-void user_listen(struct user *user, struct side *side, uint16_t port);
+void user_listen(struct user *user, struct side *side, uint16_t port); /* with a backlog of 4 */
+void user_listen_with(struct user *user, struct side *side, uint16_t port, unsigned backlog);
 void user_connect(struct user *user, struct side *side, uint32_t address, uint16_t port);
 void user_connect_from(struct user *user, uint16_t local_port, struct side *side, uint32_t address,
                        uint16_t port);
