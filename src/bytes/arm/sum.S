@@ -27,10 +27,13 @@
         lsl     ip, r4, #8
 .Leven:
         tst     r0, #2
-        beq     .Laligned
+        beq     .Lbegun
         ldrh    r4, [r0], #2
         sub     r1, r1, #2
         add     ip, ip, r4
+.Lbegun:
+        cmp     r1, #64                 @ what was cut short need not be asked for more, and
+        blo     .L32                    @ again below it clears the carry
 
 .Laligned:
         cmp     r1, #256                @ below it, clears the carry
