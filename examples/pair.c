@@ -96,13 +96,16 @@ static int destroy(struct pair *pair) {
     return missing ? 1 : 0;
 }
 
+uint64_t pair_turn(struct pair *pair, uint64_t now) {
+    uint64_t next = earliest(plumb_poll(pair->server, now), plumb_poll(pair->client, now));
+    next = earliest(next, plumb_wire_due(&wire));
+    return next > now ? next : now; /* nothing to do before: time leaps */
+}
+
 int pair_run(struct pair *pair, const bool *done) {
     uint64_t now = 0;
-    while (!*done && now < LIMIT_US) {
-        uint64_t next = earliest(plumb_poll(pair->server, now), plumb_poll(pair->client, now));
-        next = earliest(next, plumb_wire_due(&wire));
-        now = next > now ? next : now; /* nothing to do before: time leaps */
-    }
+    while (!*done && now < LIMIT_US)
+        now = pair_turn(pair, now);
     if (!*done)
         fprintf(stderr, "not done after 60 seconds of virtual time\n");
     return destroy(pair) || !*done;

@@ -25,6 +25,9 @@ struct pair pair_create(void);
  * is back in its pool. */
 int pair_run(struct pair *pair, const bool *done);
 
+/* Polls both once; returns when to do so again. */
+uint64_t pair_turn(struct pair *pair, uint64_t now);
+
 /* Ends the process with a message when `result` is an error. */
 void pair_check(int result, const char *what);
 

@@ -15,7 +15,7 @@ from lab.board import KINDS, Board, Setup
 from lab.network import Network, TapNetwork, UserNetwork
 
 ECHO, CHARGEN, PERIOD = 7, 19, 95
-EXAMPLES = ("tcp_server", "tcp_reference", "tcp_copy", "udp")
+EXAMPLES = ("tcp_server", "tcp_reference", "tcp_copy", "udp", "sockets")
 BYTES = 1 << 20
 
 
