@@ -234,7 +234,7 @@ static void fill(struct pl_tcp_handshake *entry, struct plumb_tcp_listener *list
         .initial = stranger->send_unacked,
         .peer_initial = stranger->receive_next - 1,
         .deadline_ms = stack->now_ms + FIRST_RTO_MS,
-        .made_us = now_us ? now_us : 1,
+        .made_us = now_us ? now_us : UINT32_MAX, /* 0: not timed */
         .challenges = CHALLENGES,
     };
     note_agreed(entry, stranger);

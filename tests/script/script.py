@@ -6,6 +6,7 @@ A script is lines; `#` begins a comment. A line is a time and an event:
     0       s = socket                  time in seconds: absolute,
     +0.1    < SA seq 0 ack 1            after the last line,
     .       > A seq 1 ack 1             or the same as of the last line
+    +0.3~0.02 > A seq 1:2 ack 1         up to so much later, as timers may be
 
     > FLAGS seq A[:B] ack N [win W] [<options>] [tos T]     the stack sends
     < FLAGS seq A[:B] ack N [win W] [<options>] [tos T]     the peer sends
@@ -17,8 +18,8 @@ A script is lines; `#` begins a comment. A line is a time and an event:
 Flags are letters: S F R P A E(CE) W(CWR), `.` for none. Numbers are relative: the stack's to its
 initial number, the peer's as it sends them. What is not said of a segment sent is not asked; of
 options, `<...>` says that any may be there and no brackets that there are none. Time is virtual:
-what is sent at another time than said, by a millisecond, or is not said at all, is an error. A
-result that is not said may be anything but an error; `recv` checks the bytes, which are those of
+what is sent at another time than said, by a millisecond, or is not said at all, is an error; the
+time it was sent is then the line's. A result that is not said may be anything but an error; `recv` checks the bytes, which are those of
 a pattern by their place in the stream. `option NAME VALUE` lines in front choose the seed and the
 MTU.
 """
@@ -60,7 +61,8 @@ class Run:
 
     harness: Harness
     now_us: int = 0
-    said_us: int = 0  # the line's time; the stack's may be up to the tolerance later
+    said_us: int = 0  # the line's time; the stack's may be up to so much later
+    tolerance_us: int = TOLERANCE_US
     deadline_us: int = 0
     peer: Peer = field(default_factory=Peer)
     names: dict[str, int] = field(default_factory=dict)
@@ -94,6 +96,12 @@ class Run:
             self.poll()
         self.now_us = time_us
         self.poll()
+
+    def run_until_sent(self, time_us: int) -> None:
+        """The same, no further than to the next segment."""
+        while not self.out and self.deadline_us <= time_us and self.deadline_us != NEVER:
+            self.now_us = max(self.now_us, self.deadline_us)
+            self.poll()
 
     # ---- segments ----
 
@@ -133,13 +141,14 @@ class Run:
     def stack_sends(self, text: str) -> None:
         """A segment that must have been sent now."""
         if not self.out:
-            self.run_to(self.said_us + TOLERANCE_US)
+            self.run_until_sent(self.said_us + self.tolerance_us)
         if not self.out:
             raise ScriptError("nothing was sent")
         time_us, segment = self.out.pop(0)
         actual = self.relative(segment)
-        if abs(time_us - self.said_us) > TOLERANCE_US:
+        if not -TOLERANCE_US <= time_us - self.said_us <= self.tolerance_us:
             raise ScriptError(f"sent at {time_us / 1e6:.6f}: {actual}")
+        self.said_us = max(self.said_us, time_us)
         faults = list(self.compare(parse_segment(text), segment))
         if faults:
             raise ScriptError(f"sent: {actual}; wrong: {', '.join(faults)}")
@@ -269,20 +278,22 @@ def parse_segment(text: str) -> dict:
     return {"flags": said["flags"], "options": said["options"], "seq": (seq, end), **numbers}
 
 
-def time_of(word: str, last_us: int) -> int:
-    """A line's time."""
+def time_of(word: str, last_us: int) -> tuple[int, int]:
+    """A line's time, and how much later it may be."""
     if word == ".":
-        return last_us
-    us = round(float(word) * 1e6)
-    return last_us + us if word.startswith("+") else us
+        return last_us, TOLERANCE_US
+    time, _, later = word.partition("~")
+    us = round(float(time) * 1e6)
+    tolerance = round(float(later) * 1e6) if later else TOLERANCE_US
+    return (last_us + us if word.startswith("+") else us), tolerance
 
 
 def play(run: Run, lines: list[tuple[int, str]]) -> None:
     """All lines, each at its time."""
     for number, line in lines:
         word, _, event = line.partition(" ")
-        time_us = time_of(word, run.said_us)
         try:
+            time_us, run.tolerance_us = time_of(word, run.said_us)
             if time_us < run.said_us:
                 raise ScriptError("time goes back")
             run.said_us = time_us
