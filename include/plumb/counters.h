@@ -85,6 +85,8 @@ struct plumb;
     DROP(tcp_port, "no connection and no listener; answered by RST unless it is one")              \
     DROP(tcp_flags, "combination of flags that no state takes")                                    \
     DROP(tcp_sequence, "segment outside the receive window; answered by an ACK")                   \
+    DROP(tcp_timestamp_missing, "segment without the timestamp agreed on")                         \
+    DROP(tcp_timestamp_old, "timestamp from before the last one (PAWS); answered by an ACK")       \
     DROP(tcp_acknowledgement, "ACK for what was never sent")                                       \
     DROP(tcp_reset, "RST that was not exactly in sequence")                                        \
     DROP(tcp_syn, "SYN on a synchronised connection; challenged")                                  \

@@ -43,8 +43,9 @@ static void measure(struct plumb_tcp *connection, uint32_t acknowledgement) {
     if (pl_before(acknowledgement, connection->timed_sequence))
         return;
     connection->flags &= (uint16_t)~PL_TCP_TIMING;
-    pl_tcp_round_trip(connection,
-                      (uint32_t)pl_tcp_stack(connection)->now_us - connection->timed_us);
+    if (!pl_tcp_echoes_measure(connection))
+        pl_tcp_round_trip(connection,
+                          (uint32_t)pl_tcp_stack(connection)->now_us - connection->timed_us);
 }
 
 void pl_tcp_offer_room(struct plumb_tcp *connection) {

@@ -16,6 +16,7 @@ struct template {
     struct pl_front link;
     pl_header_word ipv4[PL_IPV4_HEADER / 4];
     pl_header_word tcp[PL_TCP_HEADER / 4];
+    pl_header_word stamp[PL_TCP_STAMP / 4]; /* of connections that have timestamps */
     uint32_t sum; /* of all that TCP's checksum covers but the sequence and the payload */
     bool offloaded;
     uint8_t flags; /* of a packet that begins with headers */
@@ -26,10 +27,10 @@ struct template {
 };
 
 /* Bytes of it in front of a payload, and those of them that belong to the frame: two of the
- * link's front do not. */
-#define HEADERS (offsetof(struct template, sum))
-#define PUSHED  (unsigned)(HEADERS - 2)
-_Static_assert(HEADERS == 56, "one header behind the other");
+ * link's front do not. `options` is 0 or the length of the stamp, here and in what follows. */
+#define HEADERS(options) (offsetof(struct template, stamp) + (options))
+#define PUSHED(options)  (unsigned)(HEADERS(options) - 2)
+_Static_assert(HEADERS(PL_TCP_STAMP) == 68, "one header behind the other");
 
 /* All that is copied, at once, as load-multiple likes it: up to the acknowledgement. */
 struct __attribute__((may_alias)) copied {
@@ -37,8 +38,11 @@ struct __attribute__((may_alias)) copied {
 };
 /* Where headers end in a packet of their own: with a line of the cache, so that they lie on
  * as few as can be. */
-#define FRONT_END 64
-_Static_assert(FRONT_END >= HEADERS && FRONT_END <= PL_HEADROOM, "room for all headers");
+#define FRONT_END(options) ((options) ? 96U : 64U)
+_Static_assert(FRONT_END(0) >= HEADERS(0) && FRONT_END(PL_TCP_STAMP) >= HEADERS(PL_TCP_STAMP) &&
+                   FRONT_END(PL_TCP_STAMP) <= PLUMB_HEADER_LEAST &&
+                   HEADERS(PL_TCP_STAMP) <= PL_HEADROOM,
+               "room for all headers");
 
 /* Not inline, or the compiler takes the template apart into more variables than there are
  * registers. */
@@ -46,26 +50,30 @@ static __attribute__((noinline)) void
 prepare(struct plumb_tcp *connection, struct pl_neighbour *neighbour, struct template *template) {
     template->link = neighbour->front;
     neighbour->used = neighbour->solicited = true;
-    pl_tcp_write_headers(connection, template->tcp, 0, pl_tcp_control(PL_TCP_ACK, 0),
-                         connection->mss, 0);
+    const unsigned options = pl_tcp_stamp_length(connection);
+
+    if (options)
+        pl_tcp_write_stamp(connection, template->stamp);
+    pl_tcp_write_headers(connection, template->tcp, 0, pl_tcp_control(PL_TCP_ACK, options),
+                         options + connection->mss, pl_sum(template->stamp, options));
     template->sum = (uint16_t)~pl_fold(template->tcp[4].be);
     template->offloaded = pl_tcp_is_offloaded(connection);
     template->flags = (uint8_t)(PLUMB_PACKET_RETAINED |
                                 (template->offloaded ? PLUMB_PACKET_CHECKSUM_OFFLOAD : 0));
     template->ending = (connection->flags & PL_TCP_FIN_QUEUED) != 0;
     template->size = connection->mss;
-    template->total = (uint16_t)(template->size + PUSHED);
+    template->total = (uint16_t)(template->size + PUSHED(options));
     template->netif = connection->netif;
     template->headers = pl_tcp_stack(connection)->options.headers;
 }
 
 /* Writes the headers of a segment in front of `data`. */
-static inline void write_headers(uint8_t *data, const struct template *template,
-                                 struct plumb_packet *segment) {
+PL_INLINE void write_headers(uint8_t *data, const struct template *template,
+                             struct plumb_packet *segment, const unsigned options) {
     const uint32_t push = plumb_put32((uint32_t)PL_TCP_PSH << 16).be;
     const uint32_t sequence = plumb_put32(segment->sequence).be;
-    pl_header_word *tcp = (void *)(data - PL_TCP_HEADER);
-    struct copied *to = (void *)(data - HEADERS);
+    pl_header_word *tcp = (void *)(data - PL_TCP_HEADER - options);
+    struct copied *to = (void *)(data - HEADERS(options));
     const struct copied *from = (const void *)template;
     uint32_t sum = template->offloaded ? 0 : template->sum + pl_tcp_sum_kept(segment);
     uint32_t control = template->tcp[3].be;
@@ -79,15 +87,21 @@ static inline void write_headers(uint8_t *data, const struct template *template,
     }
     tcp[3].be = control;
     tcp[4].be = template->offloaded ? 0 : pl_first_half((uint16_t)~pl_fold(sum));
+    if (options) {
+        tcp[5].be = template->stamp[0].be;
+        tcp[6].be = template->stamp[1].be;
+        tcp[7].be = template->stamp[2].be;
+    }
 }
 
 /* Sends one segment of the pass, with the headers in front of it. */
-static inline int send_in_one(const struct template *template, struct plumb_packet *segment) {
+PL_INLINE int send_in_one(const struct template *template, struct plumb_packet *segment,
+                          const unsigned options) {
     uint8_t *data = segment->data;
 
-    write_headers(data, template, segment);
-    segment->data = data - PUSHED;
-    segment->length = segment->total = (uint16_t)(template->size + PUSHED);
+    write_headers(data, template, segment, options);
+    segment->data = data - PUSHED(options);
+    segment->length = segment->total = (uint16_t)(template->size + PUSHED(options));
     segment->flags |= template->flags;
     int result = pl_interface_output(template->netif, segment);
     segment->data = data;
@@ -96,18 +110,19 @@ static inline int send_in_one(const struct template *template, struct plumb_pack
 }
 
 /* The same with the headers in a packet of their own. */
-static inline int send_in_two(const struct template *template, struct plumb_packet *segment) {
+PL_INLINE int send_in_two(const struct template *template, struct plumb_packet *segment,
+                          const unsigned options) {
     struct plumb_pool *pool = template->headers;
     struct plumb_packet *front = plumb_pool_pop(pool);
 
     if (!front)
         return PLUMB_ERROR_NO_BUFFER;
-    uint8_t *data = front->owner.memory + FRONT_END;
-    write_headers(data, template, segment);
+    uint8_t *data = front->owner.memory + FRONT_END(options);
+    write_headers(data, template, segment, options);
     front->next = NULL;
     front->more = segment;
-    front->data = data - PUSHED;
-    front->length = (uint16_t)PUSHED;
+    front->data = data - PUSHED(options);
+    front->length = (uint16_t)PUSHED(options);
     front->total = template->total;
     front->references = 1;
     front->flags = template->flags;
@@ -127,16 +142,16 @@ static inline bool is_ordinary(const struct plumb_packet *segment, uint32_t size
 
 /* Sends segments from the first unsent one on, up to `left` bytes, which is one at least.
  * Returns how many went, and in *result what stopped it. */
-static uint32_t send_alike(struct plumb_tcp *connection, struct pl_neighbour *neighbour,
-                           uint32_t left, int *result) {
+PL_INLINE uint32_t send_alike(struct plumb_tcp *connection, struct pl_neighbour *neighbour,
+                              uint32_t left, int *result, const unsigned options) {
     struct plumb_packet *segment = connection->send_unsent;
     struct template template;
     uint32_t count = 0;
 
     prepare(connection, neighbour, &template);
     do {
-        int outcome = pl_tcp_takes_headers(segment) ? send_in_one(&template, segment)
-                                                    : send_in_two(&template, segment);
+        int outcome = pl_tcp_takes_headers(segment) ? send_in_one(&template, segment, options)
+                                                    : send_in_two(&template, segment, options);
         if (outcome != PLUMB_OK) {
             *result = outcome;
             break;
@@ -149,6 +164,18 @@ static uint32_t send_alike(struct plumb_tcp *connection, struct pl_neighbour *ne
     } while (segment->total == template.size && left >= template.size);
     connection->send_unsent = segment;
     return count;
+}
+
+/* For connections with timestamps and for those without, so that neither asks again. */
+static uint32_t send_plain(struct plumb_tcp *connection, struct pl_neighbour *neighbour,
+                           uint32_t left, int *result) {
+    return send_alike(connection, neighbour, left, result, 0);
+}
+
+static __attribute__((noinline)) uint32_t send_stamped(struct plumb_tcp *connection,
+                                                       struct pl_neighbour *neighbour,
+                                                       uint32_t left, int *result) {
+    return send_alike(connection, neighbour, left, result, PL_TCP_STAMP);
 }
 
 bool pl_tcp_send_burst(struct plumb_tcp *connection) {
@@ -164,7 +191,9 @@ bool pl_tcp_send_burst(struct plumb_tcp *connection) {
     if (!pl_neighbour_has_front(neighbour) ||
         (!pl_tcp_stack(connection)->options.headers->free && !pl_tcp_takes_headers(segment)))
         return true;
-    uint32_t count = send_alike(connection, neighbour, window - out, &result);
+    uint32_t count = pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS)
+                         ? send_stamped(connection, neighbour, window - out, &result)
+                         : send_plain(connection, neighbour, window - out, &result);
     if (count) {
         pl_tcp_begin_timing(connection, begin + size);
         connection->send_next = connection->send_most = begin + count * size;

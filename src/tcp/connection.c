@@ -246,6 +246,9 @@ int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_
     if (!connection)
         return PLUMB_ERROR_NO_CONNECTION;
     connection->state = PLUMB_TCP_STATE_SYN_SENT;
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    pl_tcp_start_clock(connection);
+#endif
     pl_tcp_number(connection,
                   pl_tcp_initial(stack, pl_tcp_hash(stack, connection->local, connection->remote,
                                                     connection->ports)));

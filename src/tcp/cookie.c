@@ -53,6 +53,8 @@ uint32_t pl_tcp_make_cookie(struct plumb_tcp *stranger) {
     pl_count(stack, PLUMB_COUNTER_tcp_cookie);
     tcp->cookies = true;
     tcp->cookie_ms = stack->now_ms;
+    stranger->mss = (uint16_t)(stranger->mss + pl_tcp_stamp_length(stranger));
+    stranger->agreed = 0;
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     stranger->flags &= (uint16_t)~PL_TCP_SCALING;
 #endif

@@ -45,6 +45,36 @@ static inline uint32_t word_of(const struct pl_tcp_header *header) {
     return word[3].be & ~PUSH;
 }
 
+/* Is the option there as all lay it out, and no older than the last? */
+static inline bool stamp_passes(const struct plumb_tcp *connection,
+                                const struct pl_tcp_header *header) {
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    const pl_header_word *stamp = (const void *)(header + 1);
+
+    return stamp[0].be == PL_TCP_STAMP_WORD &&
+           !pl_before(plumb_get32((plumb_be32){stamp[1].be}), connection->timestamp_recent);
+#else
+    (void)connection;
+    (void)header;
+    return true;
+#endif
+}
+
+/* What pl_tcp_note_timestamps() does, of the next segment in order. */
+static inline void take_stamp(struct plumb_tcp *connection, const struct pl_tcp_header *header) {
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    const pl_header_word *stamp = (const void *)(header + 1);
+
+    if (connection->receive_next == connection->receive_acked)
+        connection->timestamp_recent = plumb_get32((plumb_be32){stamp[1].be});
+    if (pl_tcp_advances(connection, plumb_get32(pl_net32_get(header->acknowledgement))))
+        pl_tcp_measure_echo(connection, plumb_get32((plumb_be32){stamp[2].be}));
+#else
+    (void)connection;
+    (void)header;
+#endif
+}
+
 /* Would the payload be refused for want of buffers, or copied behind the last? */
 static inline bool may_queue(const struct plumb_tcp *connection, const struct plumb_packet *packet,
                              uint32_t length) {
@@ -55,31 +85,33 @@ static inline bool may_queue(const struct plumb_tcp *connection, const struct pl
            (!last || last->length + length > last->pool->capacity);
 }
 
-static inline uint32_t pseudo_sum(const struct plumb_tcp *connection, uint32_t length) {
+/* In these, `behind` is what lies behind the header's first 20 bytes. */
+static inline uint32_t pseudo_sum(const struct plumb_tcp *connection, uint32_t behind) {
     return pl_sum_pseudo(pl_tcp_address_sum(connection), PL_PROTOCOL_TCP,
-                         (uint16_t)(PL_TCP_HEADER + length));
+                         (uint16_t)(PL_TCP_HEADER + behind));
 }
 
 static inline bool sum_passes(const struct plumb_tcp *connection, const struct plumb_packet *packet,
-                              const struct pl_tcp_header *header, uint32_t length) {
+                              const struct pl_tcp_header *header, uint32_t behind) {
     return packet->flags & PLUMB_PACKET_CHECKSUM_GOOD ||
-           pl_sum_passes(pseudo_sum(connection, length) + pl_sum(header, PL_TCP_HEADER + length));
+           pl_sum_passes(pseudo_sum(connection, behind) + pl_sum(header, PL_TCP_HEADER + behind));
 }
 
 /* Copies the payload to where the user wants it and verifies the checksum in the same
  * pass. The bytes do not count yet. */
 static bool deliver(struct plumb_tcp *connection, const struct plumb_packet *packet,
-                    const struct pl_tcp_header *header, uint32_t length) {
+                    const struct pl_tcp_header *header, uint32_t options, uint32_t length) {
     uint32_t payload_sum;
 
     /* What the device verified is no better off here; behind a short frame's payload
      * there is padding. */
-    if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD || packet->length != HEADERS + length ||
+    if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD ||
+        packet->length != HEADERS + options + length ||
         !pl_tcp_posting(connection)
-             ->copy(connection, connection->receive_next, packet, HEADERS, &payload_sum))
+             ->copy(connection, connection->receive_next, packet, HEADERS + options, &payload_sum))
         return false;
-    return pl_sum_passes(pseudo_sum(connection, length) + pl_sum(header, PL_TCP_HEADER) +
-                         payload_sum);
+    return pl_sum_passes(pseudo_sum(connection, options + length) +
+                         pl_sum(header, PL_TCP_HEADER + options) + payload_sum);
 }
 
 /* Counts payload as received, and has the user told. */
@@ -91,11 +123,11 @@ static inline void count_payload(struct plumb_tcp *connection, uint32_t end) {
         pl_tcp_tell(connection, PLUMB_TCP_READABLE);
 }
 
-static inline void queue(struct plumb_tcp *connection, struct plumb_packet *packet, uint32_t length,
-                         uint32_t end) {
+static inline void queue(struct plumb_tcp *connection, struct plumb_packet *packet,
+                         uint32_t options, uint32_t length, uint32_t end) {
     struct plumb_packet *last = connection->receive_last;
 
-    packet->data += HEADERS;
+    packet->data += HEADERS + options;
     packet->total = (uint16_t)length;
     count_payload(connection, end);
     packet->length = (uint16_t)length; /* not beside total: a compiler would join them */
@@ -120,9 +152,16 @@ take_acknowledgement(struct plumb_tcp *connection, struct plumb_netif *netif,
         .flags = PL_TCP_ACK,
         .tcp = connection->tcp,
         .netif = netif,
+        .header = header,
         .packet = packet,
     };
 
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    if (pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS)) {
+        const pl_header_word *stamp = (const void *)(header + 1);
+        segment.timestamp_echo = plumb_get32((plumb_be32){stamp[2].be});
+    }
+#endif
     if (pl_tcp_take_acknowledgement(connection, &segment))
         return true;
     pl_tcp_drop(&segment, PLUMB_COUNTER_tcp_acknowledgement);
@@ -150,15 +189,18 @@ static inline bool take_news(struct plumb_tcp *connection, struct plumb_netif *n
  * user's. Takes it, or returns false. */
 static __attribute__((noinline)) bool take_other(struct plumb_tcp *connection,
                                                  struct plumb_netif *netif,
-                                                 struct plumb_packet *packet, uint32_t length) {
+                                                 struct plumb_packet *packet, uint32_t options,
+                                                 uint32_t length) {
     const struct pl_tcp_header *tcp = (const void *)(packet->data + TCP);
     uint32_t end = connection->receive_next + length;
     bool delivered = pl_tcp_posting(connection) && length;
 
-    if (delivered ? !deliver(connection, packet, tcp, length)
+    if (delivered ? !deliver(connection, packet, tcp, options, length)
                   : (length && !may_queue(connection, packet, length)) ||
-                        !sum_passes(connection, packet, tcp, length))
+                        !sum_passes(connection, packet, tcp, options + length))
         return false;
+    if (options)
+        take_stamp(connection, tcp);
     if (!take_news(connection, netif, packet, length))
         return true;
     if (!length) {
@@ -169,22 +211,22 @@ static __attribute__((noinline)) bool take_other(struct plumb_tcp *connection,
         count_payload(connection, end);
         plumb_packet_put(packet);
     } else {
-        queue(connection, packet, length, end);
+        queue(connection, packet, options, length, end);
     }
     return true;
 }
 
-/* Takes the frame, or returns false. */
-static inline bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
-                        struct plumb_packet *packet) {
+/* Takes the frame, whose header has so many bytes of options, or returns false. */
+PL_INLINE bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
+                    struct plumb_packet *packet, const uint32_t options) {
     const uint8_t *frame = packet->data;
     const struct pl_ipv4_header *ip = (const void *)(frame + IPV4);
     const struct pl_tcp_header *tcp = (const void *)(frame + TCP);
 
-    if (packet->length < HEADERS || packet->more)
+    if (packet->length < HEADERS + options || packet->more)
         return false;
     uint32_t total = plumb_get16(ip->total_length);
-    uint32_t length = total - (PL_IPV4_HEADER + PL_TCP_HEADER);
+    uint32_t length = total - (PL_IPV4_HEADER + PL_TCP_HEADER) - options;
     uint32_t sequence = plumb_get32(pl_net32_get(tcp->sequence));
     uint32_t word = word_of(tcp);
     uint32_t acknowledgement = plumb_get32(pl_net32_get(tcp->acknowledgement));
@@ -194,18 +236,28 @@ static inline bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
         !pl_ipv4_between(ip, connection->remote, connection->local) ||
         !pl_both_equal(tcp->ports.be, connection->ports, sequence, connection->receive_next) ||
         total > packet->length - (uint32_t)PL_ETHERNET_HEADER ||
-        !pl_ipv4_sum_passes(ip, pl_tcp_address_sum(connection)))
+        !pl_ipv4_sum_passes(ip, pl_tcp_address_sum(connection)) ||
+        (options && !stamp_passes(connection, tcp)))
         return false;
     if (length - 1 >= connection->receive_edge - sequence || pl_tcp_posting(connection) ||
         !pl_both_equal(word, connection->window_word, acknowledgement, connection->send_unacked))
         return ((word ^ connection->window_word) & FLAGS) == 0 &&
                length <= connection->receive_edge - sequence &&
-               take_other(connection, netif, packet, length);
-    if (!may_queue(connection, packet, length) || !sum_passes(connection, packet, tcp, length))
+               take_other(connection, netif, packet, options, length);
+    if (!may_queue(connection, packet, length) ||
+        !sum_passes(connection, packet, tcp, options + length))
         return false;
+    if (options)
+        take_stamp(connection, tcp);
     connection->window_sequence = sequence;
-    queue(connection, packet, length, sequence + length);
+    queue(connection, packet, options, length, sequence + length);
     return true;
+}
+
+/* With timestamps. Apart, so that the other stays as it is. */
+static __attribute__((noinline)) bool
+take_stamped(struct plumb_netif *netif, struct plumb_tcp *connection, struct plumb_packet *packet) {
+    return take(netif, connection, packet, PL_TCP_STAMP);
 }
 
 /* Apart, so that a compiler does not join it with the way of frames that nobody looks for:
@@ -220,7 +272,8 @@ void pl_tcp_first_look(struct plumb_netif *netif, struct plumb_packet *packet) {
 
     if (!connection)
         pl_interface_rest(netif, packet);
-    else if (!take(netif, connection, packet))
+    else if (pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS) ? !take_stamped(netif, connection, packet)
+                                                          : !take(netif, connection, packet, 0))
         pass_on(netif, packet);
 }
 

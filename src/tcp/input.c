@@ -275,6 +275,8 @@ void pl_tcp_input_synchronised(struct plumb_tcp *connection, struct pl_segment *
         segment->flags &= (uint8_t)~PL_TCP_SYN;
         segment->sequence++;
     }
+    if (!pl_tcp_timestamps_pass(connection, segment))
+        return;
     if (!sequence_acceptable(connection, segment)) {
         refuse_sequence(connection, segment);
         return;
@@ -283,6 +285,7 @@ void pl_tcp_input_synchronised(struct plumb_tcp *connection, struct pl_segment *
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_flags);
         return;
     }
+    pl_tcp_take_timestamps(connection, segment);
     bool taken = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED
                      ? complete_handshake(connection, segment)
                      : pl_tcp_take_acknowledgement(connection, segment);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * TCP options of a SYN: maximum segment size (RFC 9293 section 3.7.1) and
- * window scale (RFC 7323 section 2). Others are stepped over.
+ * TCP options (RFC 9293 section 3.1): finding one in a segment, whatever the others are, and
+ * those that are sent. Maximum segment size (RFC 9293 section 3.7.1) and window scale
+ * (RFC 7323 section 2) are taken here; timestamps.c has its own.
  */
 #include "tcp/tcp.h"
-
-enum { KIND_END = 0, KIND_NOP = 1, KIND_MSS = 2, KIND_SCALE = 3 };
 
 #define DEFAULT_MSS 536
 /* Smaller ones make a sender spend more on headers than on bytes; Linux's floor. */
@@ -15,20 +14,44 @@ enum { KIND_END = 0, KIND_NOP = 1, KIND_MSS = 2, KIND_SCALE = 3 };
  * the connection stands; a window then counts in units of 32 bytes. */
 #define RECEIVE_SCALE 5
 
+const uint8_t *pl_tcp_option(const struct pl_segment *segment, uint8_t kind, unsigned length) {
+    const uint8_t *option = (const uint8_t *)(segment->header + 1);
+    unsigned left = segment->options_length;
+
+    while (left && *option != PL_TCP_OPTION_END) {
+        unsigned size = 1;
+        if (*option != PL_TCP_OPTION_NOP) {
+            if (left < 2 || option[1] < 2 || option[1] > left)
+                break;
+            size = option[1];
+            if (*option == kind && (size == length || length == 0))
+                return option;
+        }
+        option += size;
+        left -= size;
+    }
+    return NULL;
+}
+
+/* ---- taken from the peer's SYN ---- */
+
 static uint16_t interface_mss(const struct plumb_tcp *connection) {
     return (uint16_t)(connection->netif->mtu - PL_IPV4_HEADER - PL_TCP_HEADER);
 }
 
-/* What to send at most: what the peer takes, the interface carries and a buffer
- * holds. */
-static void take_mss(struct plumb_tcp *connection, unsigned offered) {
+/* What to send at most: what the peer takes and the interface carries, both without the
+ * options (RFC 9293 section 3.7.1, RFC 6691), and what a buffer holds. */
+static void take_mss(struct plumb_tcp *connection, const struct pl_segment *syn) {
+    const uint8_t *option = pl_tcp_option(syn, PL_TCP_OPTION_MSS, 4);
     unsigned room = pl_tcp_stack(connection)->options.segments->capacity - (unsigned)PL_HEADROOM;
+    unsigned offered = option ? plumb_get16_any((const void *)(option + 2)) : DEFAULT_MSS;
     unsigned mss = interface_mss(connection);
 
     if (offered < SMALLEST_MSS)
         offered = SMALLEST_MSS;
     if (mss > offered)
         mss = offered;
+    mss -= pl_tcp_stamp_length(connection);
     connection->mss = (uint16_t)(mss < room ? mss : room);
 }
 
@@ -40,46 +63,58 @@ void pl_tcp_agree_scale(struct plumb_tcp *connection, uint8_t scale) {
 }
 #endif
 
-static void take_option(struct plumb_tcp *connection, const uint8_t *option) {
-    if (option[0] == KIND_MSS && option[1] == 4) {
-        take_mss(connection, plumb_get16_any((const void *)(option + 2)));
-    }
+static void take_scale(struct plumb_tcp *connection, const struct pl_segment *syn) {
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
-    if (option[0] == KIND_SCALE && option[1] == 3)
+    const uint8_t *option = pl_tcp_option(syn, PL_TCP_OPTION_SCALE, 3);
+
+    if (option)
         pl_tcp_agree_scale(connection, option[2]);
+#else
+    (void)connection;
+    (void)syn;
 #endif
 }
 
 void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *segment) {
-    const uint8_t *option = (const uint8_t *)(segment->header + 1);
-    unsigned left = segment->options_length;
-
     connection->receive_next = connection->receive_edge = connection->receive_acked =
         segment->sequence + 1;
     connection->send_window = (pl_tcp_size)segment->window;
-    take_mss(connection, DEFAULT_MSS);
-    while (left && *option != KIND_END) {
-        unsigned length = 1;
-        if (*option != KIND_NOP) {
-            if (left < 2 || option[1] < 2 || option[1] > left)
-                break;
-            length = option[1];
-            take_option(connection, option);
-        }
-        option += length;
-        left -= length;
-    }
+    pl_tcp_agree_on_timestamps(connection, segment);
+    take_scale(connection, segment);
+    take_mss(connection, segment);
     pl_tcp_congestion_start(connection);
 }
 
-unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word *to) {
-    to[0].be = plumb_put32(KIND_MSS << 24 | 4 << 16 | (uint32_t)interface_mss(connection)).be;
-#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
-    bool answering = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED;
-    if (!answering || connection->flags & PL_TCP_SCALING) {
-        to[1].be = plumb_put32(KIND_NOP << 24 | KIND_SCALE << 16 | 3 << 8 | RECEIVE_SCALE).be;
-        return 8;
+/* ---- sent ---- */
+
+/* Those of a SYN: all that there are, or in an answer those that the peer has offered too. */
+static unsigned build_syn(const struct plumb_tcp *connection, pl_header_word *to) {
+    pl_header_word *word = to;
+    const bool opening = connection->state == PLUMB_TCP_STATE_SYN_SENT;
+
+    (word++)->be =
+        plumb_put32((uint32_t)PL_TCP_OPTION_MSS << 24 | 4 << 16 | interface_mss(connection)).be;
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    if (opening || pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS)) {
+        pl_tcp_write_stamp(connection, word);
+        word += PL_TCP_STAMP / 4;
     }
 #endif
-    return 4;
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+    if (opening || connection->flags & PL_TCP_SCALING)
+        (word++)->be = plumb_put32((uint32_t)PL_TCP_OPTION_NOP << 24 |
+                                   (uint32_t)PL_TCP_OPTION_SCALE << 16 | 3 << 8 | RECEIVE_SCALE)
+                           .be;
+#endif
+    (void)opening;
+    return (unsigned)(word - to) * 4U;
+}
+
+unsigned pl_tcp_build_options(struct plumb_tcp *connection, uint32_t flags, pl_header_word *to) {
+    if (flags & PL_TCP_SYN)
+        return build_syn(connection, to);
+    unsigned length = pl_tcp_stamp_length(connection);
+    if (length)
+        pl_tcp_write_stamp(connection, to);
+    return length;
 }

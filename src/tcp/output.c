@@ -55,13 +55,12 @@ static struct plumb_packet *take_header(struct plumb_tcp *connection) {
     return packet;
 }
 
-/* Sends a packet that is empty, but for what options the flags ask for. */
+/* Sends a packet that is empty, but for what options there are. */
 static int emit_control(struct plumb_tcp *connection, struct plumb_packet *packet,
                         uint32_t sequence, uint8_t flags) {
-    uint32_t options = 0, sum = 0;
+    uint32_t options = pl_tcp_build_options(connection, flags, (void *)packet->data), sum = 0;
 
-    if (flags & PL_TCP_SYN) {
-        options = pl_tcp_build_options(connection, (void *)packet->data);
+    if (options) {
         packet->length = packet->total = (uint16_t)options;
         sum = pl_sum(packet->data, options);
     }
@@ -161,11 +160,24 @@ void pl_tcp_reset_stranger(const struct pl_segment *segment) {
 
 /* ---- segments with payload ---- */
 
+/* Puts the options of a segment with payload in front of it and returns their sum. */
+static inline uint32_t push_options(const struct plumb_tcp *connection, struct plumb_packet *packet,
+                                    unsigned length) {
+    pl_header_word *word;
+
+    if (!length)
+        return 0;
+    word = pl_packet_push(packet, length);
+    pl_tcp_write_stamp(connection, word);
+    return pl_sum(word, length);
+}
+
 /* Sends the first `length` bytes of a segment with headers in front, its own or
  * another packet's, and leaves it as it was. */
 static inline int send_with_headers(struct plumb_tcp *connection, struct plumb_packet *segment,
-                                    uint32_t control, uint32_t length) {
+                                    uint32_t flags, uint32_t length) {
     struct plumb_packet *front = pl_tcp_takes_headers(segment) ? segment : take_header(connection);
+    const unsigned options = pl_tcp_stamp_length(connection);
     uint8_t *data = segment->data;
     uint16_t whole = segment->length;
 
@@ -180,7 +192,8 @@ static inline int send_with_headers(struct plumb_tcp *connection, struct plumb_p
         front->total = (uint16_t)length;
         front->flags = PLUMB_PACKET_RETAINED;
     }
-    int result = emit(connection, front, segment->sequence, control, sum);
+    sum += push_options(connection, front, options);
+    int result = emit(connection, front, segment->sequence, pl_tcp_control(flags, options), sum);
     if (result != PLUMB_OK)
         pl_tcp_not_sent(connection);
     if (front != segment) {
@@ -217,7 +230,7 @@ static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segme
     bool last = whole && segment->next == NULL;
     bool fin = last && connection->flags & PL_TCP_FIN_QUEUED;
     uint32_t flags = PL_TCP_ACK | (last ? PL_TCP_PSH : 0U) | (fin ? PL_TCP_FIN : 0U);
-    int result = send_with_headers(connection, segment, pl_tcp_control(flags, 0), length);
+    int result = send_with_headers(connection, segment, flags, length);
 
     if (result != PLUMB_OK)
         return result;

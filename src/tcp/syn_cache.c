@@ -27,7 +27,8 @@
 /* Challenges that one handshake may provoke. */
 #define CHALLENGES 8
 
-enum { AGREED_SCALE = 1 };
+/* What of a SYN is noted beside enum pl_tcp_agreed. */
+enum { AGREED_SCALE = 128 };
 
 /* Who talks to whom. */
 struct key {
@@ -130,6 +131,10 @@ find_free(struct pl_tcp_state *tcp, const struct plumb_tcp_listener *listener, u
 /* Notes what a SYN has agreed on with a connection that begins. */
 static void note_agreed(struct pl_tcp_handshake *entry, const struct plumb_tcp *connection) {
     entry->mss = connection->mss;
+    entry->agreed = connection->agreed;
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    entry->timestamp_recent = connection->timestamp_recent;
+#endif
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     entry->send_scale = connection->send_scale;
     if (connection->flags & PL_TCP_SCALING)
@@ -146,6 +151,13 @@ static void recall(struct plumb_tcp *connection, const struct pl_tcp_handshake *
         entry->peer_initial + 1;
     pl_tcp_receive_window(connection);
     connection->mss = entry->mss;
+    connection->agreed = entry->agreed & (uint8_t)~AGREED_SCALE;
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    if (pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS)) {
+        connection->timestamp_recent = entry->timestamp_recent;
+        pl_tcp_start_clock(connection);
+    }
+#endif
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     if (entry->agreed & AGREED_SCALE)
         pl_tcp_agree_scale(connection, entry->send_scale);
@@ -278,6 +290,9 @@ static void promote(const struct pl_tcp_handshake *entry, struct plumb_tcp *conn
     connection->listener = entry->listener;
     connection->flags |= PL_TCP_LISTENED;
     pl_tcp_input_synchronised(connection, segment);
+    /* The ACK was dropped for something else that is wrong with it: another may come. */
+    if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED)
+        pl_tcp_time_oldest(connection);
 }
 
 /* A connection for an entry; null when there is none, and the packet is dropped. */

@@ -73,6 +73,8 @@ enum pl_tcp_flag {
     PL_TCP_RST = 4,
     PL_TCP_PSH = 8,
     PL_TCP_ACK = 16,
+    PL_TCP_ECE = 64,
+    PL_TCP_CWR = 128,
 };
 
 /* A checked segment, its fields in host order. */
@@ -84,6 +86,9 @@ struct pl_segment {
     uint8_t flags;
     uint8_t options_length;
     bool delivered; /* the payload has already been copied to posted memory */
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    uint32_t timestamp, timestamp_echo; /* of a connection that agreed on them */
+#endif
     struct pl_tcp_state *tcp;
     struct plumb_netif *netif; /* where it came in */
     const struct pl_ipv4_header *ip;
@@ -107,6 +112,11 @@ enum pl_tcp_connection_flag {
     PL_TCP_SCALING = 4096,      /* window scale was agreed on */
     PL_TCP_SYN_REPEATED = 8192, /* the SYN had to be sent again */
     PL_TCP_LISTENED = 16384,    /* the listener's, whose user has not been offered it */
+};
+
+/* What both SYNs have agreed on. */
+enum pl_tcp_agreed {
+    PL_TCP_TIMESTAMPS = 1, /* RFC 7323: each segment but a RST carries them */
 };
 
 enum pl_tcp_deadline {
@@ -156,6 +166,9 @@ struct plumb_tcp {
     uint16_t rto_ms;
     uint16_t challenge_second; /* the present one of challenges, of 1024 ms */
     uint16_t reordered_count;
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    uint16_t cubic_plateau_ms; /* K */
+#endif
     uint16_t flags; /* enum pl_tcp_connection_flag */
     uint8_t state;  /* enum plumb_tcp_state */
     uint8_t events; /* enum plumb_tcp_event, to be told */
@@ -164,6 +177,7 @@ struct plumb_tcp {
     uint8_t duplicates; /* duplicate acknowledgements in a row */
     uint8_t challenges; /* left in this second */
     uint8_t deadlines;  /* a bit per enum pl_tcp_deadline that is set */
+    uint8_t agreed;     /* enum pl_tcp_agreed */
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     uint8_t send_scale;
     uint8_t receive_scale;
@@ -199,7 +213,6 @@ struct plumb_tcp {
     pl_tcp_size cubic_most;     /* W_max */
     pl_tcp_size cubic_friendly; /* W_est; 0: no epoch has begun */
     uint32_t cubic_begun_ms;
-    uint16_t cubic_plateau_ms; /* K */
 #endif
 
     uint32_t receive_next;
@@ -212,6 +225,11 @@ struct plumb_tcp {
     uint8_t *posted;
     uint32_t posted_length;
     uint32_t posted_filled;
+#endif
+
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    uint32_t timestamp_offset; /* from the stack's milliseconds to our clock */
+    uint32_t timestamp_recent; /* TS.Recent: the peer's that is echoed */
 #endif
 
     uint32_t recover; /* send_most when recovery began */
@@ -259,6 +277,9 @@ struct pl_tcp_handshake {
     uint32_t initial, peer_initial; /* the numbers of both SYNs */
     uint32_t deadline_ms;           /* when ours is due again */
     uint32_t made_us;
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    uint32_t timestamp_recent;
+#endif
     uint16_t mss;
     uint8_t send_scale;
     uint8_t agreed;     /* a bit per option that is */
@@ -314,6 +335,13 @@ static inline struct plumb *pl_tcp_stack(const struct plumb_tcp *connection) {
     return connection->tcp->stack;
 }
 
+/* Whether all of this was agreed on; false at once of what the build leaves out. */
+static inline bool pl_tcp_agreed(const struct plumb_tcp *connection, unsigned what) {
+    const unsigned built = PL_TCP_TIMESTAMPS * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS);
+
+    return (connection->agreed & built & what) != 0;
+}
+
 /* The time in units of 1024 ms, for the limit of challenges. */
 static inline uint16_t pl_tcp_second(const struct plumb *stack) {
     return (uint16_t)(stack->now_ms >> 10);
@@ -367,6 +395,29 @@ static inline uint32_t pl_tcp_address_sum(const struct plumb_tcp *connection) {
 #else
 #define pl_tcp_tally(connection, counter, count) ((void)(connection))
 #endif
+
+/* The timestamps option with two NOPs in front, so that its values lie on words, and how
+ * such a header's sixth word looks. */
+#define PL_TCP_STAMP      12U
+#define PL_TCP_STAMP_WORD plumb_put32(0x0101080a).be
+/* Round trips that the clock of timestamps, a millisecond, measures well. */
+#define PL_TCP_COARSE_MS 8U
+
+/* Bytes of options in each segment of a connection that carries payload. */
+static inline unsigned pl_tcp_stamp_length(const struct plumb_tcp *connection) {
+    return pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS) ? PL_TCP_STAMP : 0;
+}
+
+/* Is it an acknowledgement of more than was acknowledged, noted ones included? */
+static inline bool pl_tcp_advances(const struct plumb_tcp *connection, uint32_t acknowledgement) {
+    uint32_t before = connection->send_unacked;
+
+#ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
+    if (connection->deferred_count)
+        before = connection->deferred;
+#endif
+    return acknowledgement - before - 1 < connection->send_most - before;
+}
 
 /* Where the user wants what comes next, or null. */
 static inline const struct pl_tcp_post *pl_tcp_posting(const struct plumb_tcp *connection) {
@@ -542,8 +593,9 @@ void pl_tcp_expect(struct plumb_tcp *connection, struct plumb_netif *netif);
 
 /* The window was taken from a header that said `window`. */
 static inline void pl_tcp_expect_window(struct plumb_tcp *connection, uint32_t window) {
-    connection->window_word =
-        plumb_put32((uint32_t)PL_TCP_HEADER << 26 | (uint32_t)PL_TCP_ACK << 16 | window).be;
+    uint32_t length = PL_TCP_HEADER + pl_tcp_stamp_length(connection);
+
+    connection->window_word = plumb_put32(length << 26 | (uint32_t)PL_TCP_ACK << 16 | window).be;
 }
 
 /* No longer as it was when the above said so. */
@@ -576,8 +628,21 @@ void pl_tcp_drop(struct pl_segment *segment, enum plumb_counter counter);
 
 /* ---- options.c ---- */
 
-/* Writes the options of a SYN and returns their length, a multiple of 4 up to 8. */
-unsigned pl_tcp_build_options(const struct plumb_tcp *connection, pl_header_word *to);
+enum pl_tcp_option_kind {
+    PL_TCP_OPTION_END = 0,
+    PL_TCP_OPTION_NOP = 1,
+    PL_TCP_OPTION_MSS = 2,
+    PL_TCP_OPTION_SCALE = 3,
+    PL_TCP_OPTION_TIMESTAMPS = 8,
+};
+
+/* The first option of a segment that has this kind and this length (0: any), or null. What is
+ * malformed ends the list; other kinds and lengths are stepped over. */
+const uint8_t *pl_tcp_option(const struct pl_segment *segment, uint8_t kind, unsigned length);
+
+/* Writes the options of a segment with these flags and without payload; returns their
+ * length, a multiple of 4. */
+unsigned pl_tcp_build_options(struct plumb_tcp *connection, uint32_t flags, pl_header_word *to);
 
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
 /* Both scale their windows, the peer by so many bits. */
@@ -586,6 +651,85 @@ void pl_tcp_agree_scale(struct plumb_tcp *connection, uint8_t scale);
 
 /* Takes the peer's SYN: its number, its window (never scaled) and its options. */
 void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *segment);
+
+/* ---- timestamps.c ---- */
+
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+
+/* Reads the timestamps of a segment; false when it has to be dropped for them, and was. */
+bool pl_tcp_check_timestamps(struct plumb_tcp *connection, struct pl_segment *segment);
+
+/* Takes those of a segment whose sequence number is acceptable. */
+void pl_tcp_note_timestamps(struct plumb_tcp *connection, const struct pl_segment *segment);
+
+/* Takes the round trip that an echo of ours tells, with an acknowledgement of new bytes. */
+void pl_tcp_measure_echo(struct plumb_tcp *connection, uint32_t echo);
+
+static inline bool pl_tcp_timestamps_pass(struct plumb_tcp *connection,
+                                          struct pl_segment *segment) {
+    return !pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS) ||
+           pl_tcp_check_timestamps(connection, segment);
+}
+
+static inline void pl_tcp_take_timestamps(struct plumb_tcp *connection,
+                                          const struct pl_segment *segment) {
+    if (pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS))
+        pl_tcp_note_timestamps(connection, segment);
+}
+
+/* Sets where our clock begins. */
+void pl_tcp_start_clock(struct plumb_tcp *connection);
+
+/* Agrees on timestamps when the peer's SYN has them; RFC 7323 section 3.2. */
+void pl_tcp_agree_on_timestamps(struct plumb_tcp *connection, const struct pl_segment *syn);
+
+/* Writes the option as it is laid out in all segments but a SYN; RFC 7323 appendix A. */
+static inline void pl_tcp_write_stamp(const struct plumb_tcp *connection, pl_header_word *to) {
+    to[0].be = PL_TCP_STAMP_WORD;
+    to[1].be = plumb_put32(pl_tcp_stack(connection)->now_ms + connection->timestamp_offset).be;
+    to[2].be = plumb_put32(connection->timestamp_recent).be;
+}
+
+/* Do the peer's echoes measure the round trip? Where it is short against their clock, one
+ * segment at a time is timed in microseconds instead. */
+static inline bool pl_tcp_echoes_measure(const struct plumb_tcp *connection) {
+    return pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS) &&
+           connection->srtt_us >= PL_TCP_COARSE_MS * 1000U;
+}
+
+#else
+
+static inline bool pl_tcp_timestamps_pass(const struct plumb_tcp *connection,
+                                          const struct pl_segment *segment) {
+    (void)connection;
+    (void)segment;
+    return true;
+}
+
+static inline void pl_tcp_take_timestamps(const struct plumb_tcp *connection,
+                                          const struct pl_segment *segment) {
+    (void)connection;
+    (void)segment;
+}
+
+static inline void pl_tcp_agree_on_timestamps(const struct plumb_tcp *connection,
+                                              const struct pl_segment *syn) {
+    (void)connection;
+    (void)syn;
+}
+
+static inline void pl_tcp_write_stamp(const struct plumb_tcp *connection,
+                                      const pl_header_word *to) {
+    (void)connection;
+    (void)to;
+}
+
+static inline bool pl_tcp_echoes_measure(const struct plumb_tcp *connection) {
+    (void)connection;
+    return false;
+}
+
+#endif
 
 /* ---- acknowledge.c ---- */
 
@@ -752,8 +896,13 @@ static inline bool pl_tcp_has_deadline(const struct plumb_tcp *connection,
 /* Sets the retransmission deadline unless it is set. */
 void pl_tcp_time_oldest(struct plumb_tcp *connection);
 
-/* Takes a measured round trip into the time-out (RFC 6298 section 2). */
-void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t sample_us);
+/* Takes a measured round trip into the time-out (RFC 6298 section 2), as one of 2^`shift` in
+ * each round (RFC 7323 appendix G). */
+void pl_tcp_round_trip_of_many(struct plumb_tcp *connection, uint32_t sample_us, unsigned shift);
+
+static inline void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t sample_us) {
+    pl_tcp_round_trip_of_many(connection, sample_us, 0);
+}
 
 /* The retransmission time-out with its back-off, ms. */
 uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection);

@@ -19,15 +19,15 @@ void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline whic
     pl_tcp_move_deadline(connection, which, delay_ms);
 }
 
-void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t sample_us) {
+void pl_tcp_round_trip_of_many(struct plumb_tcp *connection, uint32_t sample_us, unsigned shift) {
     if (connection->srtt_us == 0) {
         connection->srtt_us = sample_us ? sample_us : 1;
         connection->rttvar_us = sample_us / 2;
     } else {
         uint32_t error = sample_us > connection->srtt_us ? sample_us - connection->srtt_us
                                                          : connection->srtt_us - sample_us;
-        connection->rttvar_us += error / 4 - connection->rttvar_us / 4;
-        connection->srtt_us += sample_us / 8 - connection->srtt_us / 8;
+        connection->rttvar_us += (error / 4 >> shift) - (connection->rttvar_us / 4 >> shift);
+        connection->srtt_us += (sample_us / 8 >> shift) - (connection->srtt_us / 8 >> shift);
         if (connection->srtt_us == 0)
             connection->srtt_us = 1;
     }

@@ -16,11 +16,25 @@ struct peer peer_at(struct world *world, uint16_t from_port, uint16_t to_port) {
     };
 }
 
+/* NOP, NOP, timestamps. */
+static void stamp(const struct peer *peer, uint8_t to[12]) {
+    const uint32_t words[3] = {0x0101080a, peer->stamp, peer->echo};
+    for (unsigned i = 0; i < 12; i++)
+        to[i] = (uint8_t)(words[i / 4] >> 8 * (3 - i % 4));
+}
+
+void peer_frame(const struct peer *peer, struct frame *frame, uint32_t sequence,
+                uint32_t acknowledgement, unsigned flags, const void *payload, unsigned length) {
+    uint8_t options[12];
+    stamp(peer, options);
+    frame_tcp(frame, &peer->path, sequence, acknowledgement, flags, peer->window, options,
+              peer->stamped ? sizeof options : 0, payload, length);
+}
+
 void peer_send_at(struct peer *peer, uint32_t sequence, uint32_t acknowledgement, unsigned flags,
                   const void *payload, unsigned length) {
     struct frame frame;
-    frame_tcp(&frame, &peer->path, sequence, acknowledgement, flags, peer->window, 0, 0, payload,
-              length);
+    peer_frame(peer, &frame, sequence, acknowledgement, flags, payload, length);
     world_inject(peer->world, &frame);
 }
 
@@ -43,6 +57,13 @@ void peer_send_syn(struct peer *peer, unsigned flags, const uint8_t *options, un
     world_inject(peer->world, &frame);
 }
 
+const uint8_t *peer_option(const struct peer *peer, unsigned kind) {
+    const uint8_t *option = peer->last.options, *end = option + peer->last.options_length;
+    while (option < end && *option != kind && *option)
+        option += *option == 1 ? 1 : option[1];
+    return option < end && *option == kind ? option : 0;
+}
+
 static bool parse(struct peer *peer, const struct frame *frame) {
     struct segment *segment = &peer->last;
     unsigned tcp = frame->transport;
@@ -63,6 +84,10 @@ static bool parse(struct peer *peer, const struct frame *frame) {
         .payload = frame->bytes + tcp + header,
         .length = end - tcp - header,
     };
+    const uint8_t *stamps = peer_option(peer, 8);
+    if (stamps)
+        peer->echo = (uint32_t)stamps[2] << 24 | (uint32_t)stamps[3] << 16 |
+                     (uint32_t)stamps[4] << 8 | stamps[5];
     return true;
 }
 
@@ -95,8 +120,9 @@ void peer_expect_nothing(struct peer *peer) {
 }
 
 void peer_connect(struct peer *peer) {
-    static const uint8_t mss[4] = {2, 4, 0x05, 0xb4};
-    peer_send_syn(peer, TCP_SYN, mss, sizeof mss);
+    uint8_t options[16] = {2, 4, 0x05, 0xb4};
+    stamp(peer, options + 4);
+    peer_send_syn(peer, TCP_SYN, options, peer->stamped ? 16 : 4);
     struct segment *answer = peer_accept(peer, TCP_SYN | TCP_ACK);
     expect_equal(answer->acknowledgement, peer->sequence);
     peer_send(peer, TCP_ACK, 0, 0);
@@ -221,16 +247,28 @@ struct plumb_tcp_info user_info(const struct user *user) {
     return info;
 }
 
-struct world *connected(struct user *user, struct peer *peer, const struct world_options *options) {
+static struct world *connect_to(struct user *user, struct peer *peer,
+                                const struct world_options *options, bool stamped) {
     struct world *world = world_single(options);
     world_introduce(world);
     user_listen(user, &world->a, 80);
     *peer = peer_at(world, 40000, 80);
+    peer->stamped = stamped;
+    peer->stamp = 0xfffffff0; /* it will wrap */
     peer_connect(peer);
     expect_equal(user->accepted, 1);
     assert_non_null(user->connection);
     peer_expect_nothing(peer);
     return world;
+}
+
+struct world *connected(struct user *user, struct peer *peer, const struct world_options *options) {
+    return connect_to(user, peer, options, false);
+}
+
+struct world *connected_stamped(struct user *user, struct peer *peer,
+                                const struct world_options *options) {
+    return connect_to(user, peer, options, true);
 }
 
 struct world *connecting(struct user *user, struct peer *peer) {

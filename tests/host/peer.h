@@ -23,7 +23,9 @@ struct peer {
     struct frame_path path;
     uint32_t sequence, acknowledgement; /* the next to send, the next expected */
     uint16_t window;
-    struct segment last; /* the last one taken; its bytes are good until the next */
+    bool stamped;         /* its segments carry timestamps (RFC 7323), of which ... */
+    uint32_t stamp, echo; /* ... these are the next; the echo is that of what it took last */
+    struct segment last;  /* the last one taken; its bytes are good until the next */
 };
 
 struct user {
@@ -49,6 +51,10 @@ void peer_send(struct peer *peer, unsigned flags, const void *payload, unsigned 
 void peer_send_at(struct peer *peer, uint32_t sequence, uint32_t acknowledgement, unsigned flags,
                   const void *payload, unsigned length);
 
+/* The frame that the latter sends. */
+void peer_frame(const struct peer *peer, struct frame *frame, uint32_t sequence,
+                uint32_t acknowledgement, unsigned flags, const void *payload, unsigned length);
+
 /* Sends a SYN with options. */
 void peer_send_syn(struct peer *peer, unsigned flags, const uint8_t *options, unsigned length);
 
@@ -63,7 +69,10 @@ struct segment *peer_accept(struct peer *peer, unsigned flags);
 
 void peer_expect_nothing(struct peer *peer);
 
-/* Opens a connection to a listening user, with an MSS of 1460 and no other option. */
+/* The option of this kind in the last segment taken, or null. */
+const uint8_t *peer_option(const struct peer *peer, unsigned kind);
+
+/* Opens a connection to a listening user, with an MSS of 1460 and, when stamped, timestamps. */
 void peer_connect(struct peer *peer);
 
 /* Answers the SYN of a connecting user; the ports are taken from it. */
@@ -90,6 +99,10 @@ struct plumb_tcp_info user_info(const struct user *user);
 
 /* A world with a listening user and a connected peer. */
 struct world *connected(struct user *user, struct peer *peer, const struct world_options *options);
+
+/* The same with timestamps. */
+struct world *connected_stamped(struct user *user, struct peer *peer,
+                                const struct world_options *options);
 
 /* A world with a connecting user, and the peer that has its SYN and has not answered. */
 struct world *connecting(struct user *user, struct peer *peer);

@@ -19,7 +19,10 @@ static uint8_t bytes[64 * MSS];
 bool __real_pl_tcp_send_burst(struct plumb_tcp *connection);
 bool __wrap_pl_tcp_send_burst(struct plumb_tcp *connection);
 
-static bool one_by_one;
+void __real_pl_tcp_agree_on_timestamps(struct plumb_tcp *connection, const struct pl_segment *syn);
+void __wrap_pl_tcp_agree_on_timestamps(struct plumb_tcp *connection, const struct pl_segment *syn);
+
+static bool one_by_one, stamped;
 static uint32_t in_bursts;
 
 bool __wrap_pl_tcp_send_burst(struct plumb_tcp *connection) {
@@ -28,6 +31,11 @@ bool __wrap_pl_tcp_send_burst(struct plumb_tcp *connection) {
 
     in_bursts += connection->segments_out - before;
     return goes_on;
+}
+
+void __wrap_pl_tcp_agree_on_timestamps(struct plumb_tcp *connection, const struct pl_segment *syn) {
+    if (stamped)
+        __real_pl_tcp_agree_on_timestamps(connection, syn);
 }
 
 static void fill(uint32_t seed) {
@@ -96,7 +104,8 @@ static uint32_t send_some(struct run *run, uint32_t length) {
 /* From the beginning of `bytes` each time, so that what arrives is known. */
 static void push(struct run *run) {
     while (run->sender && run->sent < TOTAL) {
-        uint32_t left = TOTAL - run->sent, length = left < LENT ? left : LENT;
+        const uint32_t lent = LENT - (stamped ? 20 * 12 : 0);
+        uint32_t left = TOTAL - run->sent, length = left < lent ? left : lent;
         uint32_t taken = send_some(run, length);
         if (!taken)
             return;
@@ -174,8 +183,7 @@ static void expect_the_same(const struct world_options *options, bool lends) {
     expect_equal(fast.hash, slow.hash);
 }
 
-static void bursts_are_single_segments_to_the_bit(void **state) {
-    (void)state;
+static void expect_single_segments_to_the_bit(void) {
     fill(1);
     for (unsigned capable = 0; capable < 2; capable++)
         for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -190,6 +198,18 @@ static void bursts_are_single_segments_to_the_bit(void **state) {
             expect_the_same(&options, false);
             expect_the_same(&options, true);
         }
+}
+
+static void bursts_are_single_segments_to_the_bit(void **state) {
+    (void)state;
+    expect_single_segments_to_the_bit();
+}
+
+static void bursts_with_timestamps_are_single_segments_to_the_bit(void **state) {
+    (void)state;
+    stamped = true;
+    expect_single_segments_to_the_bit();
+    stamped = false;
 }
 
 /* ---- what the prepared headers follow ---- */
@@ -583,6 +603,7 @@ static void a_late_batch_spares_sending_again(void **state) {
 }
 
 HARNESS_MAIN(cmocka_unit_test(bursts_are_single_segments_to_the_bit),
+             cmocka_unit_test(bursts_with_timestamps_are_single_segments_to_the_bit),
              cmocka_unit_test(a_neighbour_that_moved_is_followed),
              cmocka_unit_test(an_unknown_neighbour_is_waited_for),
              cmocka_unit_test(a_new_gateway_is_followed),

@@ -13,6 +13,9 @@
 
 enum { PORT = 80, FROM = 40000, LOAN = 4000 };
 
+/* The peer of the pairs that begin from now on has timestamps. */
+static bool stamped;
+
 struct pair {
     struct world *world[2];
     struct user user[2];
@@ -41,6 +44,8 @@ static void expect_same_fields(const struct plumb_tcp *a, const struct plumb_tcp
     SAME(receive_edge);
     SAME(receive_acked);
     SAME(receive_queued);
+    SAME(agreed);
+    SAME(timestamp_recent);
     SAME(reordered_count);
     SAME(posted_filled);
     SAME(congestion_window);
@@ -73,7 +78,8 @@ static void expect_same(struct pair *pair) {
 static void pair_begin(struct pair *pair, const struct world_options *options) {
     memset(pair, 0, sizeof *pair);
     for (unsigned i = 0; i < 2; i++) {
-        pair->world[i] = connected(&pair->user[i], &pair->peer[i], options);
+        pair->world[i] = stamped ? connected_stamped(&pair->user[i], &pair->peer[i], options)
+                                 : connected(&pair->user[i], &pair->peer[i], options);
         if (i == ORDINARY)
             go_the_ordinary_way(pair->world[i]);
     }
@@ -114,13 +120,21 @@ static void next_segment(const struct pair *pair, struct frame *frame, unsigned 
     uint8_t bytes[1460];
 
     payload(pair, peer->sequence, bytes, length);
-    frame_tcp(frame, &peer->path, peer->sequence, peer->acknowledgement, flags, peer->window, 0, 0,
-              bytes, length);
+    peer_frame(peer, frame, peer->sequence, peer->acknowledgement, flags, bytes, length);
+}
+
+/* The peer's clock goes on from what the stack took of it last. */
+static void tick(struct pair *pair) {
+    const struct plumb_tcp *connection = pair->user[0].connection;
+
+    if (connection)
+        pair->peer[0].stamp = connection->timestamp_recent + 1;
 }
 
 static void take_one(struct pair *pair, unsigned length) {
     struct frame frame;
 
+    tick(pair);
     next_segment(pair, &frame, TCP_ACK | TCP_PSH, length);
     pair->peer[0].sequence += length;
     arrive(pair, &frame);
@@ -137,6 +151,7 @@ static void test_bulk_is_taken_at_the_first_look(void **state) {
     ordinary[ORDINARY] = ordinary[EXPECTING] = 0;
     for (unsigned i = 0; i < 100; i++)
         take_one(&pair, 1 + i * 14);
+    expect_equal(pair.user[0].length, 1000 + 100 + 14 * 4950);
     expect_equal(ordinary[ORDINARY], 100);
     expect_equal(ordinary[EXPECTING], 0);
     pair_end(&pair);
@@ -190,7 +205,7 @@ static void flip_all(bool mended, unsigned length) {
     struct pair pair;
 
     pair_begin(&pair, 0);
-    for (unsigned bit = 0; bit < 8 * FRAME_TCP_PAYLOAD; bit++) {
+    for (unsigned bit = 0; bit < 8U * (FRAME_TCP_PAYLOAD + (stamped ? 12U : 0)); bit++) {
         if (bit && !pair.world[EXPECTING]->a.netif->expected) { /* the last one was grave */
             pair_end(&pair);
             pair_begin(&pair, 0);
@@ -233,6 +248,24 @@ static void test_frames_cut_and_spoiled(void **state) {
         settle(&pair);
     }
     pair_end(&pair);
+}
+
+/* ---- the same with timestamps ---- */
+
+static void test_with_timestamps_bulk_is_taken_at_the_first_look(void **state) {
+    stamped = true;
+    test_bulk_is_taken_at_the_first_look(state);
+    test_acknowledgements_are_taken_at_the_first_look(state);
+    stamped = false;
+}
+
+static void test_with_timestamps_every_bit_flipped(void **state) {
+    stamped = true;
+    test_every_bit_flipped(state);
+    test_every_bit_flipped_with_checksums_mended(state);
+    test_every_bit_of_an_acknowledgement_flipped(state);
+    test_frames_cut_and_spoiled(state);
+    stamped = false;
 }
 
 /* ---- what ends the expectation ---- */
@@ -315,23 +348,25 @@ static void test_nothing_is_expected_before_a_window_was_taken(void **state) {
 
 /* What the peer does next, mostly what is expected. */
 static void random_frame(struct pair *pair, struct frame *frame) {
-    static const uint8_t options[12] = {1, 1, 8, 10};
+    /* As nobody lays them out, and of no connection without timestamps. */
+    uint8_t options[12] = {8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
     struct peer *peer = &pair->peer[0];
     struct random *random = &pair->random;
     uint32_t kind = random_below(random, 60), sequence = peer->sequence;
     unsigned length = random_below(random, 4) ? 1 + random_below(random, 1460) : 0;
-    unsigned flags = TCP_ACK | (random_below(random, 3) ? 0 : TCP_PSH), option_length = 0;
+    unsigned flags = TCP_ACK | (random_below(random, 3) ? 0 : TCP_PSH);
     uint8_t bytes[1460];
 
+    peer->stamp += random_below(random, 3);
+    peer->echo = plumb_now_ms(pair->world[0]->a.stack) - random_below(random, 30);
+    if (pair->user[0].connection)
+        peer->echo += pair->user[0].connection->timestamp_offset;
     switch (kind) {
     case 0: /* ahead, perhaps beyond the window */
         sequence += random_below(random, 4) ? 1 + random_below(random, 3000) : 70000;
         break;
     case 1: /* seen before, in part or all of it */
         sequence -= random_below(random, 3000);
-        break;
-    case 2:
-        option_length = sizeof options;
         break;
     case 3:
         flags |= 1U << random_below(random, 8);
@@ -342,11 +377,19 @@ static void random_frame(struct pair *pair, struct frame *frame) {
     default:
         break;
     }
-    if (length > 1460 - option_length)
-        length = 1460 - option_length;
+    if (length > 1448)
+        length = 1448;
     payload(pair, sequence, bytes, length);
-    frame_tcp(frame, &peer->path, sequence, peer->acknowledgement - (kind == 5 ? 1500 : 0), flags,
-              peer->window, options, option_length, bytes, length);
+    peer->stamp -= kind == 8 ? 5 : 0;
+    for (unsigned i = 0; i < 4; i++)
+        options[2 + i] = (uint8_t)(peer->stamp >> (24 - 8 * i));
+    if (kind == 2)
+        frame_tcp(frame, &peer->path, sequence, peer->acknowledgement, flags, peer->window, options,
+                  sizeof options, bytes, length);
+    else
+        peer_frame(peer, frame, sequence, peer->acknowledgement - (kind == 5 ? 1500 : 0), flags,
+                   bytes, length);
+    peer->stamp += kind == 8 ? 5 : 0;
     if (kind == 6)
         frame->bytes[random_below(random, frame->length)] ^= 0x10;
     if (kind == 7)
@@ -386,6 +429,8 @@ static void follow(struct pair *pair) {
     if (!connection)
         return;
     pair->peer[0].sequence = connection->receive_next;
+    if (pl_after(connection->timestamp_recent, pair->peer[0].stamp))
+        tick(pair);
     if (random_below(&pair->random, 3) == 0)
         pair->peer[0].acknowledgement = connection->send_most;
 }
@@ -401,7 +446,8 @@ static void stream(uint64_t seed, const struct world_options *options) {
             random_frame(&pair, &frame);
             arrive(&pair, &frame);
             /* In a burst the next one follows only when this one was in order. */
-            pair.peer[0].sequence += frame_get16(&frame, frame.network + 2U) - 40U;
+            pair.peer[0].sequence += frame_get16(&frame, frame.network + 2U) - 40U -
+                                     (frame.bytes[frame.transport + 12U] == 0x80 ? 12U : 0);
         }
         settle(&pair);
         random_call(&pair);
@@ -422,6 +468,21 @@ static void test_streams(void **state) {
     /* Enough of both kinds for the comparison to mean something. */
     expect(ordinary[EXPECTING] > 3000);
     expect(ordinary[ORDINARY] - ordinary[EXPECTING] > 3000);
+}
+
+static void test_streams_with_timestamps(void **state) {
+    (void)state;
+    stamped = true;
+    ordinary[ORDINARY] = ordinary[EXPECTING] = 0;
+    for (uint64_t seed = 401; seed <= 440; seed++)
+        stream(seed, 0);
+    expect(ordinary[EXPECTING] > 2000);
+    expect(ordinary[ORDINARY] - ordinary[EXPECTING] > 2000);
+    for (uint64_t seed = 501; seed <= 510; seed++)
+        stream(seed, &(struct world_options){.receive_count = 24});
+    for (uint64_t seed = 601; seed <= 605; seed++)
+        stream(seed, &(struct world_options){.capabilities = PLUMB_CAPABILITY_RX_CHECKSUM});
+    stamped = false;
 }
 
 static void test_streams_with_few_buffers(void **state) {
@@ -448,6 +509,9 @@ HARNESS_MAIN(cmocka_unit_test(test_bulk_is_taken_at_the_first_look),
              cmocka_unit_test(test_every_bit_flipped_with_checksums_mended),
              cmocka_unit_test(test_every_bit_of_an_acknowledgement_flipped),
              cmocka_unit_test(test_frames_cut_and_spoiled),
+             cmocka_unit_test(test_with_timestamps_bulk_is_taken_at_the_first_look),
+             cmocka_unit_test(test_with_timestamps_every_bit_flipped),
+             cmocka_unit_test(test_streams_with_timestamps),
              cmocka_unit_test(test_other_address_or_mask_ends_it),
              cmocka_unit_test(test_observer_sees_every_frame),
              cmocka_unit_test(test_shut_down_and_closed_ends_it),
