@@ -48,6 +48,7 @@ struct plumb_dhcp {
     uint32_t lease_s, renew_s, rebind_s;
     plumb_ipv4 offered, server;
     plumb_ipv4 name_server; /* PLUMB_IPV4_ANY: none given */
+    uint32_t ignored;       /* datagrams that were no answer to what was asked */
     uint8_t state;
     uint8_t tries;
     bool bound; /* the address is a server's lease, not the fallback */

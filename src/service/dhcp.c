@@ -344,6 +344,29 @@ static void take_ack(struct plumb_dhcp *dhcp, const struct answer *answer) {
         tell(dhcp);
 }
 
+/* False when it is an answer to nothing that was asked. The client may be gone afterwards. */
+static bool take_answer(struct plumb_dhcp *dhcp, const struct answer *answer) {
+    bool asked = dhcp->state == REQUESTING || dhcp->state >= RENEWING;
+
+    if (answer->type == OFFER && dhcp->state == SELECTING && answer->option[SERVER]) {
+        dhcp->offered = plumb_put32(answer->address);
+        dhcp->server = plumb_put32(answer->option[SERVER]);
+        begin_exchange(dhcp, REQUESTING);
+        send(dhcp, REQUEST);
+        wait_backed_off(dhcp);
+    } else if (answer->type == ACK && asked && answer->address == plumb_get32(dhcp->offered)) {
+        take_ack(dhcp, answer);
+    } else if (answer->type == NAK && asked) {
+        if (dhcp->bound)
+            lose_lease(dhcp);
+        else
+            discover(dhcp);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
                         const struct plumb_udp_source *source, void *context) {
     struct plumb_dhcp *dhcp = context;
@@ -352,23 +375,9 @@ static void on_datagram(struct plumb_udp *socket, struct plumb_packet *payload,
     size_t length = plumb_packet_copy_out(payload, 0, &message, sizeof message);
 
     (void)socket;
-    if (source->from.port != SERVER_PORT || !parse(dhcp, &message, length, &answer))
-        return;
-    bool asked = dhcp->state == REQUESTING || dhcp->state >= RENEWING;
-    if (answer.type == OFFER && dhcp->state == SELECTING && answer.option[SERVER]) {
-        dhcp->offered = plumb_put32(answer.address);
-        dhcp->server = plumb_put32(answer.option[SERVER]);
-        begin_exchange(dhcp, REQUESTING);
-        send(dhcp, REQUEST);
-        wait_backed_off(dhcp);
-    } else if (answer.type == ACK && asked && answer.address == plumb_get32(dhcp->offered)) {
-        take_ack(dhcp, &answer);
-    } else if (answer.type == NAK && asked) {
-        if (dhcp->bound)
-            lose_lease(dhcp);
-        else
-            discover(dhcp);
-    }
+    if (source->from.port != SERVER_PORT || !parse(dhcp, &message, length, &answer) ||
+        !take_answer(dhcp, &answer))
+        dhcp->ignored++;
 }
 
 /* ---- the user's side ---- */
@@ -383,6 +392,7 @@ int plumb_dhcp_start(struct plumb_dhcp *dhcp, struct plumb *stack, struct plumb_
     if (dhcp->options.patience_ms == 0)
         dhcp->options.patience_ms = CONFIG_PLUMB_DHCP_PATIENCE_MS;
     dhcp->bound = false;
+    dhcp->ignored = 0;
     int result = plumb_udp_open(stack, local, on_datagram, dhcp, &dhcp->socket);
     if (result != PLUMB_OK)
         return result;
