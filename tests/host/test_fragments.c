@@ -220,69 +220,7 @@ static void options_in_the_first(void **state) {
     world_end(world);
 }
 
-/* ---- what no honest sender makes ---- */
-
-struct cut {
-    uint16_t field;
-    uint16_t length;
-    uint16_t drops; /* by this fragment: itself, and those it ends */
-};
-
-static void expect_cuts(const struct cut *cuts, unsigned count) {
-    static const uint8_t bytes[1480];
-    struct world *world = world_single(0);
-    struct frame_path path = world_path(world, 0, 0);
-    struct frame frame;
-    world_introduce(world);
-    for (unsigned i = 0; i < count; i++) {
-        struct counters before = counters_now(&world->a);
-        frame_fragment(&frame, &path, UDP, 77, cuts[i].field, bytes, cuts[i].length);
-        world_inject(world, &frame);
-        counters_expect_drop(&world->a, &before, "ipv4_fragment", cuts[i].drops);
-        assert_null(world_collect(world));
-    }
-    expect_equal(side_buffers_used(&world->a), 0);
-    world_end(world);
-}
-
-#define EXPECT_CUTS(...)                                                                           \
-    do {                                                                                           \
-        static const struct cut cuts_[] = {__VA_ARGS__};                                           \
-        expect_cuts(cuts_, sizeof cuts_ / sizeof *cuts_);                                          \
-    } while (0)
-
-static void malformed(void **state) {
-    (void)state;
-    EXPECT_CUTS({MORE, 0, 1});             /* nothing in it */
-    EXPECT_CUTS({5, 0, 1});                /* nor here */
-    EXPECT_CUTS({MORE, 12, 1});            /* cut where only the last may be */
-    EXPECT_CUTS({MORE | 3, 1471, 1});      /* and here */
-    EXPECT_CUTS({0x1fff, 8, 1});           /* past 65535 */
-    EXPECT_CUTS({0x1ffd, 8, 1});           /* by its header only */
-    EXPECT_CUTS({MORE | 0x1fff, 1480, 1}); /* far past */
-    EXPECT_CUTS({0x1f48, 1480, 1});        /* where 65515 ends, and one part more */
-}
-
-static void overlaps(void **state) {
-    (void)state;
-    EXPECT_CUTS({MORE, 16, 0}, {MORE | 1, 16, 2});              /* the end of what is there */
-    EXPECT_CUTS({MORE | 2, 16, 0}, {MORE | 1, 16, 2});          /* the start of it */
-    EXPECT_CUTS({MORE | 1, 8, 0}, {MORE, 32, 2});               /* all of it */
-    EXPECT_CUTS({MORE, 32, 0}, {MORE | 1, 8, 2});               /* within it */
-    EXPECT_CUTS({MORE, 16, 0}, {MORE, 24, 2});                  /* same start */
-    EXPECT_CUTS({MORE, 8, 0}, {MORE | 2, 8, 0}, {MORE, 24, 3}); /* two of them */
-    EXPECT_CUTS({MORE | 1, 16, 0}, {MORE | 1, 16, 1}, {MORE | 2, 16, 2}); /* after a duplicate */
-}
-
-static void two_ends(void **state) {
-    (void)state;
-    EXPECT_CUTS({4, 8, 0}, {8, 8, 2});        /* a later one */
-    EXPECT_CUTS({8, 8, 0}, {4, 8, 2});        /* an earlier one */
-    EXPECT_CUTS({4, 8, 0}, {MORE | 5, 8, 2}); /* something behind the end */
-    EXPECT_CUTS({MORE | 5, 8, 0}, {4, 8, 2}); /* an end before something */
-    EXPECT_CUTS({4, 8, 0}, {4, 16, 2});       /* longer than it was */
-    EXPECT_CUTS({4, 8, 0}, {MORE | 4, 16, 2});
-}
+/* ---- what no honest sender makes: test_hostile_fragments, and ---- */
 
 /* Whatever comes in whatever order: what is delivered is what was sent, and where parts
  * disagree nothing is. The model keeps, for each byte, whether it came. */
@@ -714,8 +652,7 @@ static void identifications(void **state) {
 }
 
 HARNESS_MAIN(cmocka_unit_test(every_size_is_echoed), cmocka_unit_test(any_order_with_duplicates),
-             cmocka_unit_test(options_in_the_first), cmocka_unit_test(malformed),
-             cmocka_unit_test(overlaps), cmocka_unit_test(two_ends), cmocka_unit_test(random_cuts),
+             cmocka_unit_test(options_in_the_first), cmocka_unit_test(random_cuts),
              cmocka_unit_test(too_late), cmocka_unit_test(one_source_cannot_take_all),
              cmocka_unit_test(a_flood_displaces_its_own), cmocka_unit_test(strangers_are_not_mixed),
              cmocka_unit_test(checksum_of_the_whole), cmocka_unit_test(more_than_a_share),

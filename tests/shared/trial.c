@@ -2,7 +2,7 @@
 /* The trial: see trial.h. */
 #include "trial.h"
 
-#define POISON 0xc7 /* in receive buffers; six in a row in a reply are a leak */
+#include "poison.h"
 
 static const uint8_t address_a[6] = {2, 0, 0, 0, 0, 1}, address_b[6] = {2, 0, 0, 0, 0, 2};
 static const uint8_t nobody[6], everyone[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -124,22 +124,6 @@ static int host_listen(struct trial_host *host, plumb_tcp_handler *const *handle
 
 /* ---- frames in and out ---- */
 
-/* What the next frame will be written to held something else before. */
-static void poison(struct trial *trial) {
-    struct plumb_packet *packet = trial->a.receive.free;
-    unsigned used = trial->fragment ? trial->fragment : TRIAL_BUFFER;
-    for (unsigned i = 0; packet && i < FRAME_LONGEST / used + 1; i++, packet = packet->next)
-        for (unsigned k = 0; k < used; k++)
-            packet->owner.memory[k] = POISON;
-}
-
-static bool leaks(const struct frame *frame) {
-    unsigned run = 0;
-    for (unsigned i = 0; i < frame->length && run < 6; i++)
-        run = frame->bytes[i] == POISON ? run + 1 : 0;
-    return run == 6;
-}
-
 /* The next frame that the stack has sent. */
 static bool collect(struct trial *trial) {
     struct frame *reply = &trial->reply;
@@ -162,7 +146,9 @@ static const char *settle(struct trial *trial) {
 }
 
 static const char *inject(struct trial *trial) {
-    poison(trial);
+    /* What the frame will be written to held something else before. */
+    unsigned used = trial->fragment ? trial->fragment : TRIAL_BUFFER;
+    poison(&trial->a.receive, FRAME_LONGEST / used + 1, used);
     CHECK(plumb_wire_inject(&trial->wire.end[0], trial->frame.bytes, trial->frame.length) ==
           PLUMB_OK);
     trial->injected++;
@@ -330,7 +316,7 @@ static const char *check_replies(struct trial *trial) {
     unsigned network, most = type_of(&trial->frame, &network) == 0x0806 ? 2 : 1, count = 0;
     most += trial->waiting != 0;
     while (collect(trial)) {
-        CHECK(!leaks(&trial->reply));
+        CHECK(!poison_shows(&trial->reply));
         CHECK(frame_checksums_good(&trial->reply));
         learn(trial);
         count++;
