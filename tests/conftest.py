@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Collects the host tests: each test of each cmocka program is one pytest item.
+"""Collects the host tests: each test of each cmocka program is one pytest item of its name.
 
 A program prints the names of its tests for `--list`, and runs one for
 `--run NAME --pcap FILE`. They are built and run by each compiler, under its
@@ -48,20 +48,33 @@ class HostTests(pytest.File):
     """All programs of all compilers."""
 
     def collect(self):
-        """Builds, and asks each program for its tests."""
+        """Builds, and finds the programs."""
         for preset in HOST_PRESETS:
             folder = build.preset(preset)
             for program in sorted(folder.glob("tests/host/test_*")):
                 if program.is_file() and os.access(program, os.X_OK):
-                    yield from self._tests_of(preset, program)
+                    title = f"{preset}-{program.name}"
+                    yield HostProgram.from_parent(self, name=title, program=program)
 
-    def _tests_of(self, preset: str, program: Path):
+
+class HostProgram(pytest.Collector):
+    """A program by one compiler; in a JUnit report the class of its tests."""
+
+    def __init__(self, *, program: Path, **rest: object) -> None:
+        super().__init__(**rest)
+        self.program = program
+
+    def collect(self):
+        """Asks it for its tests."""
         listed = subprocess.run(
-            [program, "--list"], capture_output=True, text=True, timeout=LIST_LIMIT_S, check=True
+            [self.program, "--list"],
+            capture_output=True,
+            text=True,
+            timeout=LIST_LIMIT_S,
+            check=True,
         )
         for name in listed.stdout.split():
-            title = f"{preset}-{program.name}-{name}"
-            yield HostTest.from_parent(self, name=title, program=program, test=name)
+            yield HostTest.from_parent(self, name=name, program=self.program)
 
 
 class HostFailure(Exception):
@@ -71,10 +84,9 @@ class HostFailure(Exception):
 class HostTest(pytest.Item):
     """One test of one program."""
 
-    def __init__(self, *, program: Path, test: str, **rest: object) -> None:
+    def __init__(self, *, program: Path, **rest: object) -> None:
         super().__init__(**rest)
         self.program = program
-        self.test = test
 
     def runtest(self) -> None:
         """Runs it. If it fails it runs once more, with a capture that stays: not at first,
@@ -82,7 +94,7 @@ class HostTest(pytest.Item):
         failure = self.failure_of()
         if failure:
             FAILED.mkdir(parents=True, exist_ok=True)
-            capture = FAILED / f"{self.name}.pcap"
+            capture = FAILED / f"{self.parent.name}-{self.name}.pcap"
             again = "fails" if self.failure_of("--pcap", str(capture)) else "passes"
             raise HostFailure(f"{failure}\ncapture: {capture} (with it, the test {again})")
 
@@ -90,7 +102,7 @@ class HostTest(pytest.Item):
         """What it said when it failed; nothing if it passed."""
         try:
             done = subprocess.run(
-                [str(self.program), "--run", self.test, *options],
+                [str(self.program), "--run", self.name, *options],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -111,7 +123,7 @@ class HostTest(pytest.Item):
 
     def reportinfo(self):
         """Where it is listed."""
-        return self.path, None, self.name
+        return self.path, None, f"{self.parent.name}-{self.name}"
 
 
 @pytest.hookimpl(hookwrapper=True)
