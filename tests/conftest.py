@@ -10,6 +10,7 @@ As root, everything runs in a network namespace of its own, which ends with it.
 """
 
 import os
+import shutil
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -143,5 +144,6 @@ def capture(request: pytest.FixtureRequest, tmp_path: Path):
     """Where a test's board writes its frames; kept in out/failed/ if the test fails."""
     path = tmp_path / f"{request.node.name.replace('/', '_')}.pcap"
     yield path
-    if request.node.stash.get(FAILED_KEY, True):
-        print(keep(path))
+    if request.node.stash.get(FAILED_KEY, True) and path.exists():
+        FAILED.mkdir(parents=True, exist_ok=True)
+        print(f"capture: {shutil.move(path, FAILED / path.name)}")
