@@ -109,6 +109,7 @@ struct plumb;
     EVENT(tcp_half_open_reused, "half-open connections closed early to make room")                 \
     EVENT(tcp_cookie, "SYNs answered by a cookie")                                                 \
     EVENT(tcp_cookie_opened, "connections opened by a cookie")                                     \
+    EVENT(tcp_path_mtu, "segments of a connection made smaller, for what its path takes")          \
     EVENT(tcp_no_buffer_out, "segments put off for want of a packet")
 
 #define PLUMB_COUNTER_ENUM_(name, text) PLUMB_COUNTER_##name,

@@ -81,9 +81,11 @@ static void answer_echo(struct plumb *stack, struct plumb_netif *netif,
     plumb_packet_put(packet);
 }
 
-/* A message about a packet of ours: to the protocol that sent it. */
+/* A message about a packet of ours: to the protocol that sent it. The last field of one that
+ * asks for fragments is the next link's MTU (RFC 1191 section 4). */
 static void take_error(struct plumb *stack, int error, struct plumb_netif *netif,
                        struct plumb_packet *packet) {
+    const struct icmp_header *icmp = (const void *)packet->data;
     const struct pl_ipv4_header *quoted = (const void *)(packet->data + sizeof(struct icmp_header));
     unsigned room = packet->length - (unsigned)sizeof(struct icmp_header);
     unsigned header_length = 0;
@@ -96,7 +98,8 @@ static void take_error(struct plumb *stack, int error, struct plumb_netif *netif
         protocol = pl_protocol_find(quoted->protocol);
     if (protocol && protocol->error &&
         protocol->error(stack, stack->states[protocol->layer], quoted,
-                        (const uint8_t *)quoted + header_length, error))
+                        (const uint8_t *)quoted + header_length, error,
+                        plumb_get16(icmp->sequence)))
         plumb_packet_put(packet);
     else
         pl_drop(stack, PLUMB_COUNTER_icmp_quote, packet);
@@ -115,8 +118,11 @@ void pl_icmp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
         pl_drop(stack, PLUMB_COUNTER_icmp_broadcast, packet);
     } else if (icmp->type == TYPE_ECHO && icmp->code == 0) {
         answer_echo(stack, netif, header, packet);
-    } else if (icmp->type == TYPE_UNREACHABLE && icmp->code != CODE_FRAGMENTATION_NEEDED) {
-        take_error(stack, PLUMB_ERROR_UNREACHABLE, netif, packet);
+    } else if (icmp->type == TYPE_UNREACHABLE) {
+        take_error(stack,
+                   icmp->code == CODE_FRAGMENTATION_NEEDED ? PLUMB_ERROR_TOO_LONG
+                                                           : PLUMB_ERROR_UNREACHABLE,
+                   netif, packet);
     } else if (icmp->type == TYPE_TIME_EXCEEDED) {
         take_error(stack, PLUMB_ERROR_TIMED_OUT, netif, packet);
     } else {

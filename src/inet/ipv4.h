@@ -43,9 +43,10 @@ struct pl_protocol {
     void (*input)(struct plumb *stack, void *state, struct plumb_netif *netif,
                   const struct pl_ipv4_header *header, struct plumb_packet *packet);
     /* An ICMP error about a packet of ours: its header and the first 8 bytes of
-     * its payload; true when it concerned one of this protocol's. Or null. */
+     * its payload; true when it concerned one of this protocol's. With
+     * PLUMB_ERROR_TOO_LONG, `mtu` is what a router on the way passes on, or 0. Or null. */
     bool (*error)(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
-                  const void *payload, int error);
+                  const void *payload, int error, unsigned mtu);
 };
 
 extern const struct pl_protocol pl_protocols[];

@@ -133,12 +133,13 @@ void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
 }
 
 bool pl_udp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
-                  const void *payload, int error) {
+                  const void *payload, int error, unsigned mtu) {
     const struct pl_udp_header *header = payload;
 
     /* Nothing to tell a socket whose every send stands alone. */
     (void)stack;
     (void)error;
+    (void)mtu;
     return find(state, NULL, pl_net32_get(quoted->source), plumb_get16(header->source)) != NULL;
 }
 

@@ -41,7 +41,7 @@ void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
                   const struct pl_ipv4_header *ip, struct plumb_packet *packet);
 
 bool pl_udp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
-                  const void *payload, int error);
+                  const void *payload, int error, unsigned mtu);
 
 #ifdef CONFIG_PLUMB_UDP_EXPECT
 

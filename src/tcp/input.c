@@ -346,10 +346,11 @@ void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
     plumb_packet_put(segment.packet);
 }
 
-/* Only a connection that is still opening ends by an ICMP message; others take it
+/* Is believed only about what is in flight (RFC 5927 section 4.1).
+ * Only a connection that is still opening ends by an ICMP message; others take it
  * as a hint (RFC 5927 section 4, RFC 9293 section 3.9.2.2), and time-outs decide. */
 bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
-                       const void *payload, int error) {
+                       const void *payload, int error, unsigned mtu) {
     const struct pl_tcp_header *header = payload;
     uint32_t ports = pl_net32_get(header->ports).be;
     struct plumb_tcp *connection =
@@ -362,6 +363,8 @@ bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_he
     uint32_t sequence = plumb_get32(pl_net32_get(header->sequence));
     if (sequence - connection->send_unacked >= connection->send_most - connection->send_unacked)
         return false;
+    if (error == PLUMB_ERROR_TOO_LONG)
+        return pl_tcp_path_too_small(connection, plumb_get16(quoted->total_length), mtu);
     if (connection->state == PLUMB_TCP_STATE_SYN_SENT)
         pl_tcp_end(connection, error);
     return true;

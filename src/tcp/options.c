@@ -82,6 +82,7 @@ void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *s
     pl_tcp_agree_on_timestamps(connection, segment);
     take_scale(connection, segment);
     take_mss(connection, segment);
+    pl_tcp_begin_path(connection);
     pl_tcp_congestion_start(connection);
 }
 

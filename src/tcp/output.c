@@ -269,7 +269,8 @@ void pl_tcp_send_oldest(struct plumb_tcp *connection) {
             send_fin(connection);
         return;
     }
-    send_segment(connection, oldest, oldest->total < window ? oldest->total : window);
+    if (pl_tcp_fit(connection, oldest))
+        send_segment(connection, oldest, oldest->total < window ? oldest->total : window);
 }
 
 /* ---- what may go now ---- */
@@ -287,6 +288,8 @@ static void send_queue(struct plumb_tcp *connection) {
     if (!pl_tcp_send_burst(connection))
         return;
     while ((segment = connection->send_unsent) != NULL) {
+        if (!pl_tcp_fit(connection, segment))
+            return;
         /* What a small window cuts in two is left to the timer: half a segment sent
          * at once is a silly window's (RFC 9293 section 3.8.6.2.1). */
         if (held_back(connection, segment) ||

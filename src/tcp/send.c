@@ -112,6 +112,7 @@ size_t plumb_tcp_writable(const struct plumb_tcp *connection) {
 
 int plumb_tcp_send(struct plumb_tcp *connection, const void *bytes, size_t length) {
     const uint8_t *from = bytes;
+    pl_tcp_look_at_path(connection);
     size_t room = plumb_tcp_writable(connection);
     uint32_t left = (uint32_t)(length < room ? length : room);
     uint32_t most = pl_tcp_stack(connection)->options.segments->capacity - PL_HEADROOM;
@@ -188,6 +189,7 @@ static void add_references(struct plumb_tcp *connection, struct plumb_reference 
 int plumb_tcp_send_reference(struct plumb_tcp *connection, struct plumb_reference *reference) {
     struct plumb *stack = pl_tcp_stack(connection);
     struct plumb_pool *pool = stack->options.references;
+    pl_tcp_look_at_path(connection);
     uint32_t size = segment_size(connection);
     size_t length = reference->length;
 

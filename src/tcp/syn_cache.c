@@ -151,6 +151,7 @@ static void recall(struct plumb_tcp *connection, const struct pl_tcp_handshake *
         entry->peer_initial + 1;
     pl_tcp_receive_window(connection);
     connection->mss = entry->mss;
+    pl_tcp_begin_path(connection);
     connection->agreed = entry->agreed & (uint8_t)~AGREED_SCALE;
 #ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
     if (pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS)) {

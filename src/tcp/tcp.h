@@ -162,7 +162,11 @@ struct plumb_tcp {
     pl_tcp_size congestion_window;
     pl_tcp_size slow_start_threshold;
     pl_tcp_size congestion_acked; /* bytes acknowledged towards the next increase */
-    uint16_t mss;
+    uint16_t mss;                 /* what is sent at most */
+#ifdef CONFIG_PLUMB_TCP_PMTUD
+    uint16_t mss_most;    /* what was agreed on: `mss` unless the path takes less */
+    uint16_t path_second; /* when the path was found to, of 1024 ms */
+#endif
     uint16_t rto_ms;
     uint16_t challenge_second; /* the present one of challenges, of 1024 ms */
     uint16_t reordered_count;
@@ -579,7 +583,7 @@ void pl_tcp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
 void pl_tcp_input_synchronised(struct plumb_tcp *connection, struct pl_segment *segment);
 
 bool pl_tcp_icmp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
-                       const void *payload, int error);
+                       const void *payload, int error, unsigned mtu);
 
 /* ---- expect.c ---- */
 
@@ -850,6 +854,65 @@ void pl_tcp_send_once(struct plumb_tcp *stranger, uint32_t sequence, uint8_t fla
 
 /* Answers a segment that belongs to no connection (RFC 9293 section 3.10.7.1). */
 void pl_tcp_reset_stranger(const struct pl_segment *segment);
+
+/* ---- path.c ---- */
+
+#ifdef CONFIG_PLUMB_TCP_PMTUD
+/* A datagram of `total` bytes was too large for a link that takes `mtu` (0: it does not say).
+ * False when that cannot be. */
+bool pl_tcp_path_too_small(struct plumb_tcp *connection, uint32_t total, uint32_t mtu);
+
+/* The oldest segment was not acknowledged in time: for its size? */
+void pl_tcp_suspect_path(struct plumb_tcp *connection);
+
+/* The path was found to take less than what was agreed on; perhaps it takes more now. */
+void pl_tcp_raise_size(struct plumb_tcp *connection);
+
+/* Leaves in a segment what may be sent at most; false when there is no packet for the rest. */
+bool pl_tcp_split(struct plumb_tcp *connection, struct plumb_packet *segment);
+
+/* What was agreed on is all that is known of the path. */
+static inline void pl_tcp_begin_path(struct plumb_tcp *connection) {
+    connection->mss_most = connection->mss;
+}
+
+static inline void pl_tcp_look_at_path(struct plumb_tcp *connection) {
+    if (connection->mss != connection->mss_most)
+        pl_tcp_raise_size(connection);
+}
+
+/* Makes a segment small enough to be sent, if it is not; false when that cannot be now. */
+static inline bool pl_tcp_fit(struct plumb_tcp *connection, struct plumb_packet *segment) {
+    return segment->total <= connection->mss || pl_tcp_split(connection, segment);
+}
+#else
+static inline bool pl_tcp_path_too_small(const struct plumb_tcp *connection, uint32_t total,
+                                         uint32_t mtu) {
+    (void)connection;
+    (void)total;
+    (void)mtu;
+    return true;
+}
+
+static inline void pl_tcp_suspect_path(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_begin_path(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_look_at_path(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline bool pl_tcp_fit(const struct plumb_tcp *connection,
+                              const struct plumb_packet *segment) {
+    (void)connection;
+    (void)segment;
+    return true;
+}
+#endif
 
 /* ---- keepalive.c ---- */
 

@@ -91,6 +91,7 @@ static void repeat_oldest(struct plumb_tcp *connection) {
         pl_count(stack, PLUMB_COUNTER_tcp_probe);
     } else if (pl_tcp_in_flight(connection)) {
         pl_count(stack, PLUMB_COUNTER_tcp_timeout);
+        pl_tcp_suspect_path(connection);
         pl_tcp_recovery_timeout(connection);
     }
     pl_tcp_rewind(connection);
