@@ -12,7 +12,7 @@ from .network import BOARD_ADDRESS, Network, TapNetwork, UserNetwork, enter_name
 from .watch import Watch
 
 HIGHEST_STATUS = 255  # that a process can end with
-PORTS = {"iperf": (5001,), "echo": (7, 9, 19)}
+PORTS = {"iperf": (5001,), "echo": (7, 9, 19), "sockets": (7,)}
 ECHO = "bash -c 'exec 3<>/dev/{kind}/{address}/{port}; echo hello >&3; timeout 5 head -n1 <&3'"
 # With what is on any Debian; what stands in brackets is for the reader.
 HINTS = {

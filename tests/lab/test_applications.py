@@ -76,6 +76,27 @@ def test_datagrams_of_every_size_come_back(board: Board):
             assert exchange(client, endpoint, payload) == payload, size
 
 
+def test_sockets_wait_on_bare_metal(capture):
+    """The server is one thread of control, which blocks in each call."""
+    network = UserNetwork(run.PORTS["sockets"])
+    setup = Setup(
+        build.firmware("zynq", "sockets"), network, pcap=capture, keep_own_clock=False
+    )
+    try:
+        with Board(KINDS["zynq"], setup) as board:
+            board.wait_ready()
+            test_every_byte_comes_back_over_tcp(board)
+            endpoint = network.endpoint(ECHO)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+                client.settimeout(2)
+                for size in (0, 1, 1472, 3000):
+                    payload = random.Random(size).randbytes(size)
+                    assert exchange(client, endpoint, payload) == payload, size
+            board.check()
+    finally:
+        network.close()
+
+
 def told(said: str) -> list[str]:
     """The commands that a user is told to type, without their explanations."""
     lines = [line for line in said.splitlines() if "from another terminal:  " in line]
@@ -103,7 +124,7 @@ def exchange(client: socket.socket, endpoint: tuple[str, int], payload: bytes) -
     for _ in range(3):
         client.sendto(payload, endpoint)
         try:
-            return client.recv(2048)
+            return client.recv(4096)
         except TimeoutError:
             continue
     return None
