@@ -22,7 +22,7 @@ from . import build, measure, report
 from .board import Board, Setup, kind_of
 from .code import SMALL, Code, Findings
 from .elf import Program, readable
-from .errors import LabError
+from .errors import LabError, NotUnderstood
 from .iperf import PORT
 from .lines import SourceLines
 from .network import UserNetwork
@@ -135,7 +135,7 @@ def transfers(program: Path, board_name: str, wanted: str, folder: Path) -> dict
     network = UserNetwork((PORT,))
     cases = [case for case in measure.CASES if wanted in ("", case)]
     if not cases:
-        raise LabError(f"there is no case {wanted!r}; there are: {', '.join(measure.CASES)}")
+        raise NotUnderstood(f"there is no case {wanted!r}; there are: {', '.join(measure.CASES)}")
     try:
         with Board(kind_of(board_name), Setup(program, network, plugin=watch.option())) as board:
             board.wait_ready()

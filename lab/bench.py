@@ -15,7 +15,7 @@ from . import report, sizes
 from . import variants as varying
 from .board import Board, Kind, Setup, kind_of
 from .elf import Program
-from .errors import LabError
+from .errors import LabError, NotUnderstood
 from .iperf import PORT
 from .network import Network, TapNetwork, UserNetwork, enter_namespace
 from .paths import BUILD, OUT, ROOT
@@ -53,7 +53,7 @@ class Bench:
         self.kind: Kind = kind_of(options.board)
         self.preset = self.kind.preset(options.opt)
         if options.record and (options.tap or options.repeat < RECORDED_REPEATS):
-            raise LabError(
+            raise NotUnderstood(
                 "what is recorded is the ordinary run: no --tap, no --quick, "
                 f"{RECORDED_REPEATS} repeats or more"
             )
@@ -279,9 +279,9 @@ def boots_of(options: Options) -> tuple[varying.Boot, ...]:
     if not options.peer:
         return ours
     if options.peer not in varying.PEERS:
-        raise LabError(f"there is no peer {options.peer!r}, but: {', '.join(varying.PEERS)}")
+        raise NotUnderstood(f"there is no peer {options.peer!r}, but: {', '.join(varying.PEERS)}")
     if options.board != "zynq" or not is_default:
-        raise LabError(f"{options.peer} is measured on zynq at O2 only")
+        raise NotUnderstood(f"{options.peer} is measured on zynq at O2 only")
     return ours + varying.PEERS[options.peer]
 
 

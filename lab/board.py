@@ -15,7 +15,7 @@ from pexpect import TIMEOUT
 
 from .console import Console
 from .elf import Program
-from .errors import BoardError, LabError
+from .errors import BoardError, LabError, NotUnderstood
 from .network import BOARD_ADDRESS, HOST_ADDRESS, NETMASK, Network
 from .paths import LAB
 from .place import Place
@@ -51,7 +51,7 @@ class Kind:
         """The CMake preset of an optimisation."""
         if opt not in self.presets:
             known = ", ".join(self.presets)
-            raise LabError(f"{self.name} is not built with {opt!r}, but: {known}")
+            raise NotUnderstood(f"{self.name} is not built with {opt!r}, but: {known}")
         return self.presets[opt]
 
 
@@ -64,7 +64,7 @@ KINDS = {
 def kind_of(name: str) -> Kind:
     """A board by its name."""
     if name not in KINDS:
-        raise LabError(f"there is no board {name!r}; there are: {', '.join(KINDS)}")
+        raise NotUnderstood(f"there is no board {name!r}; there are: {', '.join(KINDS)}")
     return KINDS[name]
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from . import lock
-from .errors import LabError
+from .errors import LabError, NotUnderstood
 from .paths import BUILD, LAB, ROOT
 
 # How the linker may leave out what is not used; of no account to who reads the flags.
@@ -87,8 +87,8 @@ def firmware(name: str, app: str, more: tuple[str, ...] = (), suffix: str = "") 
     for path in (folder / f"{app}.elf", folder / f"boards/linux/plumb_{app}"):
         if path.is_file():
             return path
-    known = applications(folder)
-    raise LabError(f"{name} has no application {app!r}; there are: {', '.join(known) or 'none'}")
+    known = ", ".join(applications(folder)) or "none"
+    raise NotUnderstood(f"{name} has no application {app!r}; there are: {known}")
 
 
 def applications(folder: Path) -> list[str]:

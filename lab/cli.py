@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import tools
-from .errors import LabError
+from .errors import LabError, NotUnderstood
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -164,12 +164,12 @@ def bench(
     if experiment != experiments.DEFAULT:
         if (board, tap, repeat, pcap, opt, peer) != ("zynq", False, 5, None, "O2", ""):
             others = "--board, --tap, --repeat, --pcap, --opt and --peer"
-            raise LabError(f"{others} are for throughput only")
+            raise NotUnderstood(f"{others} are for throughput only")
         if environment:
-            raise LabError("--environment is for throughput only")
+            raise NotUnderstood("--environment is for throughput only")
         return run_experiment(experiment, tuple(isa or ()), quick, out, record)
     if isa:
-        raise LabError("--isa is for experiments on many ISAs, not for throughput")
+        raise NotUnderstood("--isa is for experiments on many ISAs, not for throughput")
     tools.ensure("bench")
     peer = peer or ("lwip" if record and board == "zynq" else "")  # the page has its columns
     if peer:

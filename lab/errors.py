@@ -8,6 +8,12 @@ class LabError(Exception):
     status = 1
 
 
+class NotUnderstood(LabError):
+    """The command line names what there is not, or options that do not go together."""
+
+    status = 2
+
+
 class MissingTool(LabError):
     """Something has to be installed, or done as root; the message is the command."""
 

@@ -15,7 +15,7 @@ from . import build, measure, records, report, sampled
 from .bench import Options
 from .board import Board, Setup, kind_of
 from .elf import Program
-from .errors import LabError
+from .errors import NotUnderstood
 from .paths import BUILD, OUT
 from .place import Place, acquired
 from .records import Record
@@ -38,7 +38,7 @@ class PlaceBench:
     def __init__(self, options: Options, place: Place, terminal: Terminal) -> None:
         if options.tap or options.record or options.pcap or options.peer:
             refused = "--tap, --record, --pcap and --peer"
-            raise LabError(f"{refused} are for boards that are emulated here")
+            raise NotUnderstood(f"{refused} are for boards that are emulated here")
         self.options = options
         self.place = place
         self.terminal = terminal

@@ -12,7 +12,7 @@ from . import build, echo, iperf, lwip, measure, profile_tables, sampled, stacks
 from .board import Board, Kind, Setup, kind_of
 from .console import Samples
 from .elf import Program
-from .errors import LabError
+from .errors import NotUnderstood
 from .network import Network, TapNetwork, UserNetwork, enter_namespace
 from .paths import OUT
 from .profile import PLUMB, Profile
@@ -61,17 +61,19 @@ def check(options: Options) -> None:
     kind = kind_of(options.board)
     known = CASES.get(options.app)
     if known is None:
-        raise LabError(f"no client drives {options.app!r} to be profiled, but: {', '.join(CASES)}")
+        driven = ", ".join(CASES)
+        raise NotUnderstood(f"no client drives {options.app!r} to be profiled, but: {driven}")
     wrong = [case for case in options.cases if case not in known]
     if wrong:
-        raise LabError(f"{options.app} has no case {wrong[0]!r}, but: {', '.join(known)}")
+        raise NotUnderstood(f"{options.app} has no case {wrong[0]!r}, but: {', '.join(known)}")
     if options.variant not in variants_of(kind):
-        known_variants = ", ".join(variants_of(kind))
-        raise LabError(f"{kind.name} has no variant {options.variant!r}, but: {known_variants}")
+        there_are = ", ".join(variants_of(kind))
+        raise NotUnderstood(f"{kind.name} has no variant {options.variant!r}, but: {there_are}")
     if options.sampled and options.variant.startswith(LWIP):
-        raise LabError("lwIP's firmware has no profiler that samples")
+        raise NotUnderstood("lwIP's firmware has no profiler that samples")
     if options.sampled and options.board != SAMPLING_BOARD:
-        raise LabError(f"{options.board} has no profiler that samples; {SAMPLING_BOARD} has one")
+        there_is = f"{SAMPLING_BOARD} has one"
+        raise NotUnderstood(f"{options.board} has no profiler that samples; {there_is}")
 
 
 class Profiler:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import build
 from .board import Board, Kind, Setup, kind_of
-from .errors import LabError
+from .errors import NotUnderstood
 from .network import BOARD_ADDRESS, Network, TapNetwork, UserNetwork, enter_namespace
 from .watch import Watch
 
@@ -75,11 +75,11 @@ def follow(board: Board) -> None:
 def preset_of(options: Options, kind: Kind) -> str:
     """The build that can do what was asked for."""
     if options.takes_misaligned and not kind.generic:
-        raise LabError(f"{kind.name}'s processor takes misaligned words or not, as it is")
+        raise NotUnderstood(f"{kind.name}'s processor takes misaligned words or not, as it is")
     if not (kind.generic and (options.routines or options.takes_misaligned)):
         return kind.preset(options.opt)
     if options.opt != "O2":
-        raise LabError("the image that chooses its byte routines is built with -O2 only")
+        raise NotUnderstood("the image that chooses its byte routines is built with -O2 only")
     return kind.generic
 
 

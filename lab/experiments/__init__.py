@@ -8,7 +8,7 @@ board under iperf), found.py (records looked up for tables).
 
 from importlib import import_module
 
-from ..errors import LabError
+from ..errors import NotUnderstood
 from .base import Experiment
 
 # Module of this package, and the class in it.
@@ -28,7 +28,7 @@ def check(name: str) -> None:
     """Raises unless there is such an experiment."""
     if name != DEFAULT and name not in EXPERIMENTS:
         known = ", ".join([DEFAULT, *EXPERIMENTS])
-        raise LabError(f"there is no experiment {name!r}; there are: {known}")
+        raise NotUnderstood(f"there is no experiment {name!r}; there are: {known}")
 
 
 def load(name: str) -> Experiment:

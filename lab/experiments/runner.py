@@ -10,7 +10,7 @@ from rich.console import Console as Terminal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .. import goals, lock, page, records, report, tools
-from ..errors import LabError
+from ..errors import LabError, NotUnderstood
 from ..paths import BUILD, OUT, ROOT
 from ..records import Record
 from . import load
@@ -64,9 +64,9 @@ def check(experiment: Experiment, options: Options) -> None:
     unknown = [name for name in options.isas if name not in experiment.boards()]
     if unknown:
         known = ", ".join(experiment.boards())
-        raise LabError(f"{options.name} knows no ISA {unknown[0]!r}; it knows: {known}")
+        raise NotUnderstood(f"{options.name} knows no ISA {unknown[0]!r}; it knows: {known}")
     if options.record and (options.is_quick or options.isas):
-        raise LabError("what is recorded is the whole experiment: no --quick, no --isa")
+        raise NotUnderstood("what is recorded is the whole experiment: no --quick, no --isa")
 
 
 def check_writable(*folders: Path) -> None:

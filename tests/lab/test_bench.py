@@ -115,8 +115,8 @@ def test_commands_are_listed_and_wrong_ones_refused():
     for command in ("bench", "test", "run", "doctor", "build"):
         assert command in done.stdout
     wrong = plumb("run", "nonsense")
-    assert wrong.returncode == 1 and "there are:" in wrong.stdout
-    assert plumb("bench", "--board", "toaster").returncode == 1
+    assert wrong.returncode == 2 and "there are:" in wrong.stdout
+    assert plumb("bench", "--board", "toaster").returncode == 2
 
 
 def test_doctor_finds_everything_here():

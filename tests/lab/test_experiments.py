@@ -185,7 +185,7 @@ def test_what_cannot_be_run_is_refused():
         (("--isa", "armv5"), "not for throughput"),
     ):
         done = plumb("bench", *words, limit_s=60)
-        assert done.returncode == 1 and complaint in done.stdout, (words, done.stdout)
+        assert done.returncode == 2 and complaint in done.stdout, (words, done.stdout)
 
 
 def test_every_experiment_has_a_name_of_its_own():

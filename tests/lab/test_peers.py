@@ -196,5 +196,5 @@ def test_touches_stand_beside_others():
 def test_what_cannot_be_compared_is_refused():
     assert "there is no peer 'bsd', but: lwip" in plumb("bench", "--peer", "bsd").stdout
     refused = plumb("bench", "--peer", "lwip", "--opt", "Os")
-    assert refused.returncode == 1 and "on zynq at O2 only" in refused.stdout
-    assert plumb("bench", "--experiment", "copy", "--peer", "lwip").returncode == 1
+    assert refused.returncode == 2 and "on zynq at O2 only" in refused.stdout
+    assert plumb("bench", "--experiment", "copy", "--peer", "lwip").returncode == 2

@@ -123,7 +123,7 @@ def test_others_are_profiled_along_the_same_path(tmp_path: Path) -> None:
 def test_what_there_is_nothing_of_is_refused() -> None:
     for words in (("--case", "tcp"), ("--variant", "none"), ("--app", "selftest"), ("--board", "x")):
         done = plumb("profile", *words)
-        assert done.returncode == 1 and words[1] in done.stdout, done.stdout
+        assert done.returncode == 2 and words[1] in done.stdout, done.stdout
 
 
 # ---- what it goes by ----
