@@ -30,6 +30,9 @@ from .structures import Structure, Types
 
 KINDS = ("text", "rodata", "data", "bss")
 ROOTS_SHOWN = 8
+SECTIONS = (
+    "Sections as linked, board and C library included; the bench counts what is Plumb's alone."
+)
 UNKNOWN = "(not said)"
 # What compilers add to the name of a function that they have made another of.
 _CLONE = re.compile(r"\.(isra|part|constprop|cold|lto_priv|[0-9]+)(\.\d+)*$")
@@ -188,6 +191,7 @@ def show(found: Anatomy, limit: int, terminal: Terminal) -> None:
     """One program."""
     whole = ", ".join(f".{kind} {found.totals[kind]}" for kind in KINDS)
     terminal.print(f"{found.path}: {whole}", style="bold", highlight=False, soft_wrap=True)
+    terminal.print(SECTIONS, style="dim", highlight=False)
     _print(terminal, "by file", ["file", *KINDS], file_rows(found, limit))
     columns = ["function or object", "kind", "size", "frame", "depth", "file"]
     _print(terminal, "the largest", columns, piece_rows(found, limit))

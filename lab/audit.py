@@ -260,7 +260,9 @@ STATIC_COLUMNS = [
 DYNAMIC_COLUMNS = [
     "function", *(f"ld {w}" for w in WIDTHS), *(f"st {w}" for w in WIDTHS), "misaligned",
 ]  # fmt: skip
-LINE_COLUMNS = ["place", "times", "misaligned", "instruction", "source"]
+SOURCE = "source"
+BETWEEN = 3  # columns of a table
+LINE_COLUMNS = ["place", "times", "misaligned", "instruction", SOURCE]
 
 
 def by_function(program: Program, counted: Counted) -> dict[str, Counts]:
@@ -361,16 +363,29 @@ def _show(
     terminal: Terminal, title: str, columns: list[str], rows: report.Rows, note: str
 ) -> None:
     terminal.print(f"\n{title}", style="bold", highlight=False, soft_wrap=True)
-    terminal.print(_table(columns, rows))
+    terminal.print(_table(*_measured(columns, rows), terminal.width))
     terminal.print(note, style="dim", highlight=False)
 
 
-def _table(columns: list[str], rows: report.Rows) -> Table:
-    """Numbers on the right, text on the left, and brackets as what they are."""
+def _measured(columns: list[str], rows: report.Rows) -> tuple[list[str], report.Rows]:
+    """Without the columns that say nothing, such as widths that a processor has not."""
+    told = [i for i in range(len(columns)) if not rows or any(row[i] != "-" for row in rows)]
+    return [columns[i] for i in told], [[row[i] for i in told] for row in rows]
+
+
+def _table(columns: list[str], rows: report.Rows, room: int) -> Table:
+    """Numbers on the right, text on the left, and brackets as what they are; a source line is
+    cut where the others leave it no room."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for index, name in enumerate(columns):
-        is_number = all(row[index] == "-" or row[index].isdecimal() for row in rows)
-        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for name, *cells in zip(columns, *rows, strict=True):
+        if name == SOURCE:
+            least = max(len(cell.partition("  ")[0]) for cell in [name, *cells])  # file and line
+            table.add_column(name, no_wrap=True, max_width=max(room, least + 1))
+            break
+        is_number = all(cell == "-" or cell.isdecimal() for cell in cells)
+        justify = "right" if is_number else "left"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=name == columns[0])
+        room -= max(map(len, [name, *cells])) + BETWEEN
     for row in rows:
         table.add_row(*map(escape, row))
     return table

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console as Terminal
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from . import build, comparison, connections, footprint, goals, lines, measure, page, records
 from . import report, sizes
@@ -21,6 +20,7 @@ from .network import Network, TapNetwork, UserNetwork, enter_namespace
 from .paths import BUILD, OUT, ROOT
 from .profile import Profile
 from .records import Record
+from .terminal import for_tables, steps
 
 CONNECTIONS = 1000
 QUICK_REPEATS = 1
@@ -68,11 +68,9 @@ class Bench:
         self.uses_tap = self.options.tap or not self.kind.is_emulated
         if self.uses_tap:
             enter_namespace()
-        columns = (TextColumn("{task.description:32}"), BarColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=self.terminal, transient=True) as self.progress:
-            steps = self.options.repeat * len(measure.CASES) * (1 if self.kind.is_emulated else 2)
-            steps += sum(self._repeats_of(boot) * len(boot.errands) for boot in self.boots)
-            self.task = self.progress.add_task("building", total=steps + CONNECTIONS / 50 + 2)
+        count = self.options.repeat * len(measure.CASES) * (1 if self.kind.is_emulated else 2)
+        count += sum(self._repeats_of(boot) * len(boot.errands) for boot in self.boots)
+        with steps(self.terminal, count + CONNECTIONS / 50 + 2) as self._step:
             self._build()
             self._measure()
             for boot in self.boots:
@@ -80,12 +78,10 @@ class Bench:
             self._measure_sizes()
         return self._finish()
 
-    def _step(self, what: str, amount: float = 1) -> None:
-        self.progress.update(self.task, description=what, advance=amount)
-
     # ---- building ----
 
     def _build(self) -> None:
+        self._step("building", 0)
         self.firmware = build.firmware(self.preset, "iperf")
         self.folder = BUILD / self.preset
         self._step("building -Os")
@@ -296,7 +292,4 @@ def connections_of(folder: Path) -> int:
 
 def run(options: Options) -> int:
     """Runs the bench; the exit status."""
-    terminal = Terminal()
-    if not terminal.is_terminal:
-        terminal.width = WIDTH  # a file has room
-    return Bench(options, terminal).run()
+    return Bench(options, for_tables(WIDTH)).run()

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 INTERRUPTED = 130
-FILE_WIDTH, LEAST_WIDTH = 190, 80
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -54,12 +53,10 @@ def check_writable(path: Path | None) -> None:
 
 
 def terminal() -> "Console":
-    """Where tables go; a file has room for wide ones, and a narrow terminal breaks lines."""
-    from rich.console import Console
+    """Where tables go; slow to import, and of no use to who prints none."""
+    from .terminal import for_tables
 
-    console = Console()
-    console.width = max(console.width, LEAST_WIDTH) if console.is_terminal else FILE_WIDTH
-    return console
+    return for_tables()
 
 
 def guarded(command: Callable[..., int]) -> Callable[..., None]:
@@ -94,11 +91,9 @@ def main_command(context: typer.Context) -> None:
 @guarded
 def doctor() -> int:
     """Print each tool, its version, and how to install what is missing."""
-    from rich.console import Console
-
     from .doctor import run
 
-    return run(Console())
+    return run(terminal())
 
 
 @app.command()
@@ -121,7 +116,10 @@ def bench(
     board: BoardName = "zynq",
     tap: Tap = False,
     repeat: Annotated[int, typer.Option(min=1, help="Repeats of each measurement.")] = 5,
-    quick: Annotated[bool, typer.Option("--quick", help="One repeat.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="One repeat; of an experiment only what its goals are about."),
+    ] = False,
     out: Out = None,
     pcap: Pcap = None,
     opt: Opt = "O2",

@@ -20,6 +20,7 @@ from .paths import BUILD, OUT
 from .place import Place, acquired
 from .records import Record
 from .report import Rows
+from .terminal import for_tables, steps
 
 BOOT_LIMIT_S = 120.0  # a boot loader fetches the firmware
 APPLICATION = "iperf"
@@ -51,7 +52,9 @@ class PlaceBench:
 
     def run(self) -> int:
         """Everything; the exit status."""
-        with acquired(self.place), self.terminal.status("building") as self.status:
+        count = 2 * len(measure.CASES) * self.options.repeat
+        with acquired(self.place), steps(self.terminal, count) as self.step:
+            self.step("building", 0)
             firmware = build.firmware(self.preset, APPLICATION)
             profiled = build.firmware(f"{self.options.board}{SAMPLING}", APPLICATION)
             tools = measure.tools_of(self.kind, BUILD / self.preset, "place")
@@ -64,7 +67,7 @@ class PlaceBench:
 
     @contextmanager
     def _booted(self, firmware: Path) -> Iterator[Board]:
-        self.status.update("booting")
+        self.step("booting", 0)
         with Board(self.kind, Setup(firmware, self.network, place=self.place)) as board:
             board.wait_ready(BOOT_LIMIT_S)
             self.network.learn(board.console.address)
@@ -73,7 +76,7 @@ class PlaceBench:
     def _measure(self, firmware: Path, tools: dict[str, str]) -> list[Record]:
         with self._booted(firmware) as board:
             samples = measure.series(
-                board, self.network, self.options.repeat, None, self.status.update
+                board, self.network, self.options.repeat, None, self.step
             )
             lost = float(measure.lost_buffers(board))
         made = measure.records(samples, self.kind, self.network, tools)
@@ -86,7 +89,7 @@ class PlaceBench:
         found = {}
         with self._booted(firmware) as board:
             for case in measure.CASES:
-                self.status.update(f"{case}, sampled")
+                self.step(f"{case}, sampled", self.options.repeat)
                 measure.once(board, self.network, measure.Errand(case), None)
                 found[case] = _shares(sampled.by_function(sampled.take(board), program))
         return found
@@ -111,4 +114,4 @@ def _shares(found: Counter[str]) -> Rows:
 
 def run(options: Options, place: Place) -> int:
     """Runs the bench; the exit status."""
-    return PlaceBench(options, place, Terminal()).run()
+    return PlaceBench(options, place, for_tables()).run()

@@ -17,6 +17,7 @@ from .network import Network, TapNetwork, UserNetwork, enter_namespace
 from .paths import OUT
 from .profile import PLUMB, Profile
 from .report import rich_table
+from .terminal import for_tables
 
 DEFAULT = "default"
 # What drives each application: cases, and the ports that they need.
@@ -224,7 +225,6 @@ class Profiler:
 
 def run(options: Options) -> int:
     """Profiles; the exit status."""
-    terminal = Terminal()
-    if terminal.width < LEAST_WIDTH:
-        terminal = Terminal(width=LEAST_WIDTH)  # or numbers would be cut
+    terminal = for_tables()
+    terminal.width = max(terminal.width, LEAST_WIDTH)  # or numbers would be cut
     return Profiler(options, terminal).run()

@@ -14,15 +14,15 @@ from .watch import Watch
 HIGHEST_STATUS = 255  # that a process can end with
 PORTS = {"iperf": (5001,), "echo": (7, 9, 19), "sockets": (7,)}
 ECHO = "bash -c 'exec 3<>/dev/{kind}/{address}/{port}; echo hello >&3; timeout 5 head -n1 <&3'"
-# With what is on any Debian; what stands in brackets is for the reader.
+# With what is on any Debian: a command, and what there is to say of it.
 HINTS = {
-    5001: ("iperf -c {address} -p {port}      (-u for UDP, -R for the other way{both_ways})",),
+    5001: (("iperf -c {address} -p {port}", "-u for UDP, -R for the other way{both_ways}"),),
     7: (
-        ECHO.replace("{kind}", "tcp") + "      (echo)",
-        ECHO.replace("{kind}", "udp") + "      (echo over UDP)",
+        (ECHO.replace("{kind}", "tcp"), "echo"),
+        (ECHO.replace("{kind}", "udp"), "echo over UDP"),
     ),
-    9: ("bash -c 'head -c 1M /dev/zero >/dev/tcp/{address}/{port}'      (discard)",),
-    19: ("bash -c 'head -c 300 </dev/tcp/{address}/{port}'      (a pattern, for ever)",),
+    9: (("bash -c 'head -c 1M /dev/zero >/dev/tcp/{address}/{port}'", "discard"),),
+    19: (("bash -c 'head -c 300 </dev/tcp/{address}/{port}'", "a pattern, for ever"),),
 }
 # The client's own port for the way back must not be the one forwarded.
 BOTH_WAYS = {TapNetwork: "; -r, -d: both ways", UserNetwork: "; -r and -d need -L ANOTHER_PORT"}
@@ -52,12 +52,13 @@ def explain(app: str, network: Network, pid: int) -> None:
     if isinstance(network, TapNetwork):
         # Whoever came with sudo needs it in the other terminal too.
         prefix = ("sudo " if "SUDO_USER" in os.environ else "") + f"nsenter -t {pid} -n "
-        say(f"lab: from another terminal:  {prefix}ping -c 3 {BOARD_ADDRESS}")
+        say(f"lab: from another terminal:\n  {prefix}ping -c 3 {BOARD_ADDRESS}")
     for port in PORTS.get(app, ()):
         address, number = network.endpoint(port)
-        for hint in HINTS[port]:
-            command = hint.format(address=address, port=number, both_ways=BOTH_WAYS[type(network)])
-            say(f"lab: from another terminal:  {prefix}{command}")
+        for command, remark in HINTS[port]:
+            told = remark.format(both_ways=BOTH_WAYS[type(network)])
+            say(f"lab: from another terminal ({told}):")
+            say(f"  {prefix}{command.format(address=address, port=number)}")
     say("lab: Ctrl-C ends it")
 
 

@@ -206,7 +206,7 @@ def count(run: Run, wanted: dict[Program, Build], what: str) -> list[Counted]:
             for task, program in zip(tasks, paths, strict=True):
                 found += task.result()
                 one = wanted[program]
-                run.step(f"{one.isa} {one.compiler} -{one.opt}", 0.5 / len(wanted))
+                run.step(one.isa, 0.5 / len(wanted))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

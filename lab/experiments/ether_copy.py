@@ -91,7 +91,7 @@ class EtherCopy(Experiment):
         paths = programs.build_all(GROUP, wanted)
         found: list[Record] = []
         for program, one in wanted.items():
-            run.step(f"{one.isa} {one.compiler} -{one.opt}", 0.5 / len(wanted))
+            run.step(one.isa, 0.5 / len(wanted))
             found += emitted(one, program) + executed(one, paths[program])
         (run.out / LISTING).write_text("".join(map(listing, wanted, chosen)))
         if run.wants(firmware.BOARD):

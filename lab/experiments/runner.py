@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console as Terminal
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .. import goals, lock, page, records, report, tools
 from ..errors import LabError, NotUnderstood
 from ..paths import BUILD, OUT, ROOT
 from ..records import Record
+from ..terminal import for_tables, steps
 from . import load
 from .base import Experiment, Rows, Run, Table
 
@@ -40,9 +40,7 @@ def run(options: Options) -> int:
     out = options.out or OUT / time.strftime("%Y%m%d-%H%M%S")
     out.mkdir(parents=True, exist_ok=True)
     check_writable(out, *([DOCS] if options.record else []))
-    terminal = Terminal()
-    if not terminal.is_terminal:
-        terminal.width = WIDTH  # a file has room
+    terminal = for_tables(WIDTH)
     # Its programs lie where those of the next one would.
     with lock.held(BUILD / "experiment.lock", "measuring", LIMIT_S):
         found = measure(experiment, options, out, terminal)
@@ -80,13 +78,7 @@ def measure(
     experiment: Experiment, options: Options, out: Path, terminal: Terminal
 ) -> list[Record]:
     """Measures, and shows how far it has come."""
-    columns = (TextColumn("{task.description:32}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=terminal, transient=True) as progress:
-        task = progress.add_task("building", total=1)
-
-        def step(what: str, part: float) -> None:
-            progress.update(task, description=what, advance=part)
-
+    with steps(terminal, total=1) as step:
         return experiment.measure(Run(out, options.is_quick, options.isas, step))
 
 

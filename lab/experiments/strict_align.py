@@ -90,7 +90,7 @@ class StrictAlign(Experiment):
         paths = programs.build_all(GROUP, wanted)
         found: list[Record] = []
         for one in chosen:
-            run.step(f"{one.isa} {one.compiler}", 0.5 / len(chosen))
+            run.step(one.isa, 0.5 / len(chosen))
             for variant in VARIANTS:
                 found += measure_loads(one, variant, paths)
                 for landing in LANDINGS:

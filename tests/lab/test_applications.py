@@ -98,9 +98,8 @@ def test_sockets_wait_on_bare_metal(capture):
 
 
 def told(said: str) -> list[str]:
-    """The commands that a user is told to type, without their explanations."""
-    lines = [line for line in said.splitlines() if "from another terminal:  " in line]
-    return [line.partition("terminal:  ")[2].partition("      (")[0] for line in lines]
+    """The commands that a user is told to type, a line for each."""
+    return [line.strip() for line in said.splitlines() if line.startswith("  ")]
 
 
 def test_what_a_user_is_told_to_type_works(board: Board, capsys: pytest.CaptureFixture[str]):

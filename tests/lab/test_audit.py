@@ -2,6 +2,7 @@
 """`./plumb audit`: by the code, in user mode, on a board; of our programs and of others'."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def test_a_user_s_program_is_counted_in_user_mode(programs, tmp_path: Path, name
         assert sum(one["loads"]["1"] for one in of["take_packed"]) == 4
     if odd:
         line = next(line for line in done.stdout.splitlines() if line.startswith("load_word+"))
-        assert "audited.c:" in line and "return *(const volatile uint32_t *)address;" in line
+        assert re.search(r"audited\.c:\d+( |…)", line), "the place is whole, its text may be cut"
 
 
 def test_by_the_code_alone_nothing_is_run(programs):
