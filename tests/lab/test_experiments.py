@@ -188,6 +188,24 @@ def test_what_cannot_be_run_is_refused():
         assert done.returncode == 2 and complaint in done.stdout, (words, done.stdout)
 
 
+@pytest.mark.parametrize(
+    ("by_bytes", "by_halfwords", "told"),
+    [
+        (96.0, 95.0, "takes 4.0 % fewer instructions by bytes and 5.0 % fewer by halfwords."),
+        (101.0, 100.04, "takes 1.0 % more instructions by bytes and as many by halfwords."),
+        (100.04, 99.96, "as many instructions as with one, by bytes and by halfwords alike: in bulk"),
+    ],
+)
+def test_a_copy_that_costs_a_packet_nothing_is_said_to(by_bytes, by_halfwords, told):
+    values = {"call": 100.0, "bytes-interleaved": by_bytes, "halfwords": by_halfwords}
+    found = [
+        Record("ether-copy", "zynq", "tcp_tx", "instructions_per_packet", value, "", variant=name)
+        for name, value in values.items()
+    ]
+    (answer,) = experiments.load("ether-copy").answers(found)
+    assert told in answer
+
+
 def test_every_experiment_has_a_name_of_its_own():
     for name in ("checksum", "copy"):
         assert experiments.load(name).name == name
