@@ -55,7 +55,7 @@ KNOWN = {
         "busy Mbit/s", 1, _MORE, "payload over the time of the instructions that were not idle"
     ),
     "throughput_client": Metric(
-        "client's Mbit/s", 1, _NEITHER, "by this host's clock: how fast the emulator is"
+        "iperf Mbit/s", 1, _NEITHER, "by this host's clock: how fast the emulator is"
     ),
     "idle_share": Metric("idle %", 1, _NEITHER, "of the stack's time"),
     "segments_per_ack": Metric(

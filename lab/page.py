@@ -21,6 +21,8 @@ from .records import Record
 from .runs import Run
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from .experiments.base import Experiment
 
 NAME = "report.html"
@@ -28,6 +30,7 @@ PROFILE = "profile.jsonl"
 TEMPLATES = LAB / "templates"
 NAMED_MAX = 400  # cases that are named one by one; of more, by their parts
 MOVED_ROWS_MAX = 40
+COST_COLUMNS = 4  # that fit a telephone
 LEAST_PERCENT = 0.05  # of a change that a reader is told of
 # What has charts of its own over all transfers, and what is told about each.
 TRANSFERS = {
@@ -44,13 +47,6 @@ BY_VARIANT = (
     "instructions_per_packet", "loads_and_stores", "text_bytes", "instructions",
 )  # fmt: skip
 BY_VARIANT_MAX = 4
-SPEED = (
-    "throughput", "throughput_busy", "idle_share", "throughput_client", "udp_loss", "jitter",
-)  # fmt: skip
-COST = (
-    "instructions_per_byte", "instructions_per_packet", "touches_per_byte", "accesses_per_byte",
-    "misaligned_accesses", "segments_per_ack",
-)  # fmt: skip
 _NUMBER = re.compile(r"[-+]?\d|[-–]?$|from none")
 TOOLS = ("emulator", "compiler", "flags", "client", "network", "commit")
 CLOCKS = {
@@ -137,8 +133,9 @@ def _of_transfers(run: Run, profile: list[dict]) -> Page:
     )
     page.tables = [
         *beside_peers(run),
-        *transfer_table("Cost", run.records, COST),
-        *transfer_table("Speed", run.records, SPEED),
+        *transfer_table("Cost", run.records, report.COST[:COST_COLUMNS]),
+        *transfer_table("Misaligned and acknowledged", run.records, report.COST[COST_COLUMNS:]),
+        *transfer_table("Speed", run.records, report.SPEED, has_spread=True),
         *other_table(run.records),
     ]
     drawn: list[Chart | None] = [
@@ -172,35 +169,40 @@ def beside_peers(run: Run) -> list[Table]:
     ]
 
 
-def transfer_table(title: str, records: list[Record], wanted: tuple[str, ...]) -> list[Table]:
-    """A row per transfer and variant, a column for each metric that anyone measured."""
+def transfer_table(
+    title: str,
+    records: list[Record],
+    wanted: tuple[tuple[str, str, int], ...],
+    has_spread: bool = False,
+) -> list[Table]:
+    """A row per transfer and variant, a column for each metric that anyone measured; without
+    spreads, which the charts have, it fits a telephone."""
     rows: dict[tuple[str, str], dict[str, Record]] = {}
     for record in records:
         if record.experiment == "throughput" and record.case != "all":
             key = (charts.owner_of(record), record.case)
             rows.setdefault(key, {})[record.metric] = record
-    columns = [name for name in wanted if any(name in row for row in rows.values())]
-    if not columns:
+    heads = {name: head for head, name, _ in wanted if any(name in row for row in rows.values())}
+    if not heads:
         return []
     has_variants = len({owner for owner, _ in rows}) > 1
     body = [
         [
             charts.case_name(case) + (f" ({owner})" if has_variants else ""),
-            *(compare_cell(row.get(name)) for name in columns),
+            *(compare_cell(row.get(name), has_spread) for name in heads),
         ]
         for (owner, case), row in sorted(rows.items(), key=lambda i: charts.case_order(i[0][1]))
-        if not row.keys().isdisjoint(columns)
+        if not row.keys().isdisjoint(heads)
     ]
-    heads = [metrics.of(name).title for name in columns]
-    return [Table(title, ["transfer", *heads], body)]
+    return [Table(title, ["transfer", *heads.values()], body)]
 
 
-def compare_cell(record: Record | None) -> str:
+def compare_cell(record: Record | None, has_spread: bool = True) -> str:
     """A value and its spread."""
     if record is None:
         return "-"
     text = metrics.number(record.metric, record.value)
-    if record.spread:
+    if record.spread and has_spread:
         text += f" ± {metrics.number(record.metric, record.spread)}"
     return text
 
@@ -422,6 +424,7 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["broken"] = broken
     environment.filters["grouped"] = grouped
     environment.filters["kinds"] = kinds
     environment.filters["tone"] = tone
@@ -440,6 +443,13 @@ def figures(drawn: list[Chart]) -> str:
         whole["layout"].pop("template", None)
         listed.append({"data": whole["data"], "layout": whole["layout"]})
     return json.dumps(listed).replace("<", "\\u003c")
+
+
+def broken(text: str) -> "Markup":
+    """A heading that may be broken behind a slash, as browsers do by themselves in no word."""
+    from markupsafe import Markup, escape
+
+    return Markup("/<wbr>").join(escape(part) for part in text.split("/"))
 
 
 def grouped(text: str) -> str:

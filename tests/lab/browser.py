@@ -62,6 +62,8 @@ return {
   outside: [...document.body.querySelectorAll("*")]
     .filter((e) => seen(e) && !scrolled(e) && e.getBoundingClientRect().right > arguments[0] + 1)
     .map(named),
+  cut: [...document.querySelectorAll(".scroll")]
+    .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.getAttribute("aria-label")),
   small: texts.filter((e) => parseFloat(getComputedStyle(e).fontSize) < 12).map(named),
   pale: texts.filter((e) => contrast(e) < 4.5).map(named),
   charts: [...document.querySelectorAll(".chart")].map((e) =>
@@ -88,6 +90,7 @@ class Seen:
     whiskers: int
     width: int  # of all of it, in pixels
     outside: list[str]  # right of the window, where nothing scrolls by itself
+    cut: list[str]  # tables that have to be scrolled
     small: list[str]  # text of less than 12 pixels
     pale: list[str]  # text whose contrast is less than 4.5
     unnamed: list[str]  # tables and charts that a screen reader has no name for

@@ -132,6 +132,7 @@ def test_it_says_how_it_was_measured(seen: Seen):
 def test_it_fits_its_window(seen: Seen, request: pytest.FixtureRequest):
     assert seen.width <= (PHONE if "phone" in request.node.name else DESK)
     assert seen.outside == []
+    assert not {"Cost", "Touches of payload"} & set(seen.cut)
 
 
 def test_it_can_be_read_by_everyone(seen: Seen):
