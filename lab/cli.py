@@ -255,16 +255,20 @@ def compare(
         float | None,
         typer.Option(min=0, metavar="PERCENT", help="End with 1 if anything got worse by more."),
     ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="List what only one of them has, however much it is.")
+    ] = False,
 ) -> int:
     """Print what changed from one run to another, by case and metric.
 
     A run is a folder, a file of records, a folder of out/ (or the beginning of its name),
-    latest, previous, or recorded: what docs/results.md says.
+    latest (that has anything in common with the other), previous, or recorded: what
+    docs/results.md says.
     """
     from . import compare as comparing
     from . import runs
 
-    return comparing.run(runs.find(before), runs.find(after), gate, markdown, terminal())
+    return comparing.run(*runs.pair(before, after), terminal(), gate, markdown, all_)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})

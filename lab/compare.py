@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """`./plumb compare A B`: what changed from one run to another, and whether for the worse.
 
-A change counts when it is more than the larger of both spreads: what lies within is no
-change. Which way is worse is known by metric (lab/metrics.py); `--gate` judges only those.
+A change counts when it is more than the larger of both spreads, than what a value that was
+read from a page may be off by its rounding, and than what a metric varies by from run to run:
+what lies within is no change. Which way is worse is known by metric (lab/metrics.py); `--gate`
+judges only those.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.console import Console as Terminal
 
 from . import metrics, report
@@ -18,6 +21,8 @@ from .records import Record
 from .runs import Run
 
 SHOWN_MAX = 500  # rows; of more, those that did not move are left out
+LISTED_MAX = 10  # cases that only one run has; of more, their number is told
+BETWEEN = 3  # columns of a table
 DIFFERING = ("emulator", "compiler", "flags", "client", "network")  # of the tools, not the commit
 
 
@@ -64,13 +69,16 @@ class Change:
 
     @property
     def spread(self) -> float:
-        """The larger of both."""
-        return max(self.before.spread, self.after.spread)
+        """What it may differ by without having changed."""
+        both = (self.before, self.after)
+        share = metrics.tolerance(self.key.metric, self.key.case)
+        rounding = max(one.rounding for one in both)
+        return max(*(one.spread + rounding for one in both), abs(self.before.value) * share)
 
     @property
     def has_moved(self) -> bool:
-        """Whether it changed by more than it varies."""
-        return abs(self.after.value - self.before.value) > self.spread
+        """Whether it changed by more; a difference of as much is not exact."""
+        return round(abs(self.after.value - self.before.value) - self.spread, 9) > 0
 
     @property
     def worse_by(self) -> float:
@@ -108,17 +116,18 @@ class Comparison:
         return sorted(found, key=lambda change: -change.worse_by)
 
     def differences(self) -> list[str]:
-        """Where both were not made with the same."""
+        """Where what both have was not made with the same."""
         told = []
+        both = ([c.before for c in self.changes], [c.after for c in self.changes])
         for name in DIFFERING:
-            one, other = (values_of(run.records, name) for run in (self.before, self.after))
+            one, other = (values_of(records, name) for records in both)
             if one and other and one != other:
                 told.append(f"{name}: {', '.join(sorted(one))}  →  {', '.join(sorted(other))}")
         return told
 
 
 def values_of(records: Iterable[Record], tool: str) -> set[str]:
-    """All that the records of a run say of a tool."""
+    """All that records say of a tool."""
     return {r.tools[tool] for r in records if r.tools.get(tool)}
 
 
@@ -147,7 +156,8 @@ def percent_text(percent: float) -> str:
     """`+1.2 %`, or that there was none before."""
     if math.isinf(percent):
         return "from none" if percent > 0 else "to below none"
-    return f"{percent:+.2f} %" if abs(percent) < 10 else f"{percent:+.1f} %"
+    digits = 2 if abs(percent) < 10 else 1 if abs(percent) < 1000 else 0
+    return f"{percent:+.{digits}f} %"
 
 
 def value_text(record: Record) -> str:
@@ -177,11 +187,11 @@ def rows_of(changes: list[Change]) -> report.Rows:
 COLUMNS = ["case", "variant", "metric", "before", "after", "change", ""]
 
 
-def shown(comparison: Comparison) -> tuple[list[Change], int]:
+def shown(comparison: Comparison, is_all: bool) -> tuple[list[Change], int]:
     """The changes that are printed, and how many are not as they did not move. A goal
     is only told of when its outcome is another."""
     told = [c for c in comparison.changes if c.key.experiment != "goal" or c.percent]
-    if len(told) <= SHOWN_MAX:
+    if is_all or len(told) <= SHOWN_MAX:
         return told, 0
     moved = [c for c in told if c.has_moved]
     return moved, len(told) - len(moved)
@@ -219,7 +229,7 @@ def gate_lines(comparison: Comparison, percent: float) -> list[str]:
     ]
 
 
-def markdown(comparison: Comparison, gate: float | None) -> str:
+def markdown(comparison: Comparison, gate: float | None, is_all: bool) -> str:
     """For a page, or a comment on a change."""
     before, after = comparison.before, comparison.after
     parts = [
@@ -227,44 +237,66 @@ def markdown(comparison: Comparison, gate: float | None) -> str:
         f"(`{after.commit or '?'}`): {summary(comparison)}."
     ]
     parts += [f"Not the same: {line}" for line in comparison.differences()]
-    changes, omitted = shown(comparison)
+    changes, omitted = shown(comparison, is_all)
     if changes:
         rows = [[report.markdown_cell(cell) for cell in row] for row in rows_of(changes)]
         parts.append(report.markdown_table(COLUMNS, rows))
-    parts += _remarks(comparison, omitted)
+    parts += _remarks(comparison, omitted, is_all)
     if gate is not None:
         first, *rest = gate_lines(comparison, gate)
         parts.append("\n".join([f"**{first}**", *(f"* {line}" for line in rest)]))
     return "\n\n".join(parts)
 
 
-def _remarks(comparison: Comparison, omitted: int) -> list[str]:
-    told = [f"{omitted} more did not move and are left out."] if omitted else []
+def _remarks(comparison: Comparison, omitted: int, is_all: bool) -> list[str]:
+    told = [f"{omitted} more did not move and are left out (--all shows them)."] if omitted else []
     for keys, word in ((comparison.missing, "Missing"), (comparison.added, "New")):
-        if keys:
-            told.append("\n".join([f"{word}:", "", *(f"* {line}" for line in grouped(keys))]))
+        lines = grouped(keys)
+        if len(lines) > LISTED_MAX and not is_all:
+            told.append(f"{word}: {len(keys)} records (--all lists them).")
+        elif lines:
+            told.append("\n".join([f"{word}:", "", *(f"* {line}" for line in lines)]))
     return told
 
 
-def show(comparison: Comparison, gate: float | None, terminal: Terminal) -> None:
+def show(comparison: Comparison, gate: float | None, is_all: bool, terminal: Terminal) -> None:
     """On a terminal."""
     for word, run in (("before", comparison.before), ("after", comparison.after)):
         about = f"{run.name}, {run.date}, {run.commit or 'commit unknown'}"
         terminal.print(f"{word:7} {about}", highlight=False, soft_wrap=True)
     for line in comparison.differences():
         terminal.print(f"not the same: {line}", highlight=False, soft_wrap=True)
-    changes, omitted = shown(comparison)
+    changes, omitted = shown(comparison, is_all)
     if changes:
-        terminal.print()
-        terminal.print(report.rich_table(COLUMNS, rows_of(changes)))
-    for line in _remarks(comparison, omitted):
+        _show_changes(changes, terminal)
+    for line in _remarks(comparison, omitted, is_all):
         terminal.print(f"\n{line}", highlight=False, soft_wrap=True)
     terminal.print(f"\n{summary(comparison)}", highlight=False)
     for line in gate_lines(comparison, gate) if gate is not None else []:
         terminal.print(line, highlight=False, soft_wrap=True)
 
 
-def run(before: Run, after: Run, gate: float | None, is_markdown: bool, terminal: Terminal) -> int:
+def _show_changes(changes: list[Change], terminal: Terminal) -> None:
+    """A table for each case, all with the same columns; a narrow terminal folds them."""
+    cases: dict[str, report.Rows] = {}
+    for case, owner, *row, verdict in rows_of(changes):
+        of_case = cases.setdefault(f"{case}, {owner}" if owner != "default" else case, [])
+        of_case.append([*row, verdict.removesuffix(" spread")])
+    title = [*COLUMNS[2:-1], ""]
+    rows = [title, *(row for of_case in cases.values() for row in of_case)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    fits = sum(widths) + BETWEEN * len(widths) <= terminal.width
+    for case, of_case in cases.items():
+        terminal.print(f"\n{case}", style="bold", highlight=False, markup=False, soft_wrap=True)
+        table = report.rich_table(title, of_case, widths if fits else None)
+        table.show_header = not fits or of_case is next(iter(cases.values()))
+        terminal.print(table)
+
+
+def run(
+    before: Run, after: Run, terminal: Terminal, gate: float | None = None,
+    is_markdown: bool = False, is_all: bool = False,
+) -> int:  # fmt: skip
     """Prints; 1 if something is worse than the gate lets through."""
     if gate is not None and not math.isfinite(gate):
         raise LabError(f"--gate {gate} lets everything through: give it a percentage")
@@ -275,7 +307,7 @@ def run(before: Run, after: Run, gate: float | None, is_markdown: bool, terminal
             f"{before.records[0].board}, {after.experiment} on {after.records[0].board}"
         )
     if is_markdown:
-        print(markdown(comparison, gate))
+        print(markdown(comparison, gate, is_all))
     else:
-        show(comparison, gate, terminal)
+        show(comparison, gate, is_all, terminal)
     return 1 if gate is not None and comparison.worse_than(gate) else 0

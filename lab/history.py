@@ -2,10 +2,14 @@
 """`./plumb history`: one metric over all runs in out/, and over what was recorded before."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console as Terminal
+from rich.markup import escape
+from rich.table import Table
 
 from . import compare, metrics, recorded, report, runs
 from .errors import LabError
@@ -14,7 +18,11 @@ from .records import Record
 from .runs import Run
 
 METRIC = "instructions_per_byte"
-COLUMNS_MAX = 8
+RUN = ("when", "run", "commit")
+FIXED = len(RUN)
+NAMED_MAX = 8  # columns that there is no room for
+COMMIT = 7  # digits
+BETWEEN = 3  # columns of the table
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -44,7 +52,7 @@ def gather() -> tuple[list[Run], list[str]]:
         else:
             found.append(one)
     for page in recorded.history():
-        label = f"{runs.RECORDED} {page.commit[:7]}"
+        label = f"{runs.RECORDED} {page.commit[:COMMIT]}"
         found.append(Run(page.path, page.records, page.when, label))
     return sorted(found, key=lambda run: run.when), problems
 
@@ -74,8 +82,10 @@ def series(found: list[Run], query: Query, column: str) -> list[float]:
     ]
 
 
-def spark(values: list[float]) -> str:
-    """As bars of text, the lowest value the lowest bar."""
+def spark(values: list[float], width: int) -> str:
+    """As bars of text, the lowest value the lowest bar; of more than there is room for, some."""
+    if len(values) > width:
+        values = [values[i * (len(values) - 1) // (width - 1)] for i in range(width)]
     low, high = min(values), max(values)
     if low == high:
         return BARS[0] * len(values)
@@ -89,9 +99,47 @@ def rows_of(found: list[Run], query: Query, columns: list[str]) -> report.Rows:
     for run in found:
         values = {title_of(r): r for r in run.records if query.fits(r)}
         if not values.keys().isdisjoint(columns):
-            cells = [compare.value_text(values[c]) if c in values else "-" for c in columns]
-            rows.append([run.date, run.name, run.commit or "-", *cells])
+            cells = [_cell(values.get(c)) for c in columns]
+            rows.append([run.date, run.name, _short(run.commit), *cells])
     return rows
+
+
+def _cell(record: Record | None) -> str:
+    return compare.value_text(replace(record, unit="")) if record else "-"
+
+
+def _short(commit: str) -> str:
+    """As much of it as tells commits apart; a `+` stands for changes since."""
+    return commit[:COMMIT] + "+" * ("+" in commit) or "-"
+
+
+def widths_of(titles: list[str], rows: report.Rows, room: int) -> list[int]:
+    """What each column takes: its widest cell, or its title; if that is too much in all, the
+    longest word of its title."""
+    cells = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for lines in ([[title] for title in titles], [title.split() for title in titles]):
+        of_titles = (max(map(cell_len, line)) for line in lines)
+        widths = list(map(max, cells, of_titles))
+        if fitting(widths, room) == len(widths):
+            break
+    return widths
+
+
+def fitting(widths: list[int], room: int) -> int:
+    """How many columns there is room for: the run's own, and at least one beside them."""
+    used = (sum(widths[:count]) + BETWEEN * (count - 1) for count in range(1, len(widths) + 1))
+    return max(FIXED + 1, sum(one <= room for one in used))
+
+
+def table_of(titles: list[str], widths: list[int], rows: report.Rows) -> Table:
+    """Titles may take several lines; nothing else does."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for index, (title, width) in enumerate(zip(titles, widths, strict=True)):
+        justify = "left" if index < FIXED else "right"
+        table.add_column(escape(title), justify=justify, width=width, overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
 
 
 def known(found: list[Run]) -> str:
@@ -110,13 +158,20 @@ def run(query: Query, terminal: Terminal) -> int:
     if not columns:
         about = f"{query.metric} of case {query.case} on board {query.board}"
         raise LabError(f"no run has {about}; {known(known_runs)}")
-    shown = columns[:COLUMNS_MAX]
-    rows = rows_of(found, query, shown)
-    last = ["", "", "over time", *(spark(series(found, query, column)) for column in shown)]
+    titles = [*RUN, *columns]
+    rows = rows_of(found, query, columns)
+    widths = widths_of(titles, rows, terminal.width)
+    count = fitting(widths, terminal.width)
+    last = ["", "over time", "", *(
+        spark(series(found, query, column), width)
+        for column, width in zip(columns, widths[FIXED:], strict=True)
+    )]  # fmt: skip
     terminal.print(metrics.of(query.metric).title, style="bold", highlight=False)
-    terminal.print(report.rich_table(["when", "run", "commit", *shown], [*rows, last]))
-    if len(columns) > len(shown):
-        rest = ", ".join(columns[COLUMNS_MAX:][:COLUMNS_MAX])
-        left_out = f"{len(columns) - len(shown)} more columns (see --case and --board): {rest} ..."
-        terminal.print(left_out, highlight=False, soft_wrap=True)
+    shown = [row[:count] for row in [*rows, last] if set(row[FIXED:count]) != {"-"}]
+    terminal.print(table_of(titles[:count], widths[:count], shown))
+    if rest := titles[count:]:
+        more = f" and {len(rest) - NAMED_MAX} more" if len(rest) > NAMED_MAX else ""
+        named = f"{', '.join(rest[:NAMED_MAX])}{more} (--case and --board choose)"
+        word = "column" if len(rest) == 1 else "columns"
+        terminal.print(f"{len(rest)} more {word}: {named}", highlight=False)
     return 0

@@ -24,7 +24,7 @@ class Page:
     """One state of the page."""
 
     path: Path
-    commit: str  # that committed it; empty: as it lies here
+    commit: str  # that committed it; empty: not yet
     when: float
     records: list[Record]
 
@@ -35,7 +35,15 @@ def latest() -> Page:
     found = parse(path.read_text())
     if not found:
         raise LabError(f"{path} holds no table that can be read")
-    return Page(path, "", path.stat().st_mtime, found)
+    return Page(path, *(_committed() or ("", path.stat().st_mtime)), found)
+
+
+def _committed() -> tuple[str, float] | None:
+    """By which commit the page is as it lies here, and when; None: it was changed since."""
+    if tools.git("status", "--porcelain", "--", PAGE):
+        return None
+    commit, _, when = tools.git("log", "-1", "--format=%H %ct", "--", PAGE).partition(" ")
+    return (commit[:12], float(when)) if when.isdecimal() else None
 
 
 def history() -> Iterator[Page]:
@@ -92,5 +100,10 @@ def _records(table: list[list[str]], board: str, about: dict[str, str]) -> Itera
             if row[0] in cases and title in metrics and value:
                 yield Record(
                     "throughput", board, cases[row[0]], metrics[title], float(value[1]), "",
-                    repeats, float(value[2] or 0), tools=made_with,
+                    repeats, float(value[2] or 0), tools=made_with, rounding=_rounding(value[1]),
                 )  # fmt: skip
+
+
+def _rounding(text: str) -> float:
+    """Half the last digit that is printed."""
+    return 0.5 * 10.0 ** -len(text.partition(".")[2])

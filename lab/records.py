@@ -26,6 +26,7 @@ class Record:
     variant: str = "default"
     tools: dict[str, str] = field(default_factory=dict)
     schema: int = SCHEMA
+    rounding: float = 0.0  # how far a value read from a page may be off; in no file
 
 
 FIELDS = (

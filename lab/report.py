@@ -114,12 +114,15 @@ def header(tools: dict[str, str], board: str, network: str, repeats: int) -> Row
     return [*rows, ["repeats", str(repeats)]]
 
 
-def rich_table(title: list[str], rows: Rows) -> Table:
+def rich_table(title: list[str], rows: Rows, widths: list[int] | None = None) -> Table:
     """A table for the terminal; brackets are what they are, and a narrow one cuts nothing."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for index, name in enumerate(title):
         justify = "left" if index == 0 else "right"
-        table.add_column(escape(name), justify=justify, no_wrap=index == 0, overflow="fold")
+        width = widths[index] if widths else None
+        table.add_column(
+            escape(name), justify=justify, no_wrap=index == 0, overflow="fold", width=width
+        )
     for row in rows:
         table.add_row(*map(escape, row))
     return table

@@ -3,7 +3,8 @@
 
 A run is named by its folder, its file of records, the name of its folder in out/ (a time,
 or as much of it as is unambiguous), or by one of the words `latest`, `previous` (the last
-one before it of the same kind) and `recorded` (docs/results.md as it is committed).
+one before it of the same kind) and `recorded` (docs/results.md as it is committed). Beside
+another run, `latest` is the latest that has anything in common with that.
 """
 
 import json
@@ -11,19 +12,18 @@ import math
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from . import recorded
 from .errors import LabError
 from .paths import OUT
-from .records import SCHEMA, Record
+from .records import FIELDS, SCHEMA, Record
 
 FILE = "results.jsonl"
 LATEST, PREVIOUS, RECORDED = "latest", "previous", "recorded"
 _STAMP = re.compile(r"\d{8}-\d{6}")
-_NAMES = {field.name for field in fields(Record)}
 _NEEDED = ("experiment", "board", "case", "metric", "value", "unit")
 # What this was called in records of schema 1 has got a meaning of its own since.
 _RENAMED_SINCE_1 = {"touches_per_byte": "accesses_per_byte"}
@@ -91,7 +91,7 @@ def _record(path: Path, number: int, line: str) -> Record:
         raise LabError(f"{where} is no record, but: {line[:60]}")
     if whole.get("schema", SCHEMA) not in range(1, SCHEMA + 1):
         raise LabError(f"{where} is of schema {whole['schema']!r}; this lab knows {SCHEMA}")
-    unknown = sorted(set(whole) - _NAMES)
+    unknown = sorted(set(whole) - set(FIELDS))
     if unknown:
         raise LabError(f"{where} is no record: it has a field {unknown[0]!r}")
     lacking = [name for name in _NEEDED if name not in whole]
@@ -180,13 +180,23 @@ def _first_experiment(path: Path) -> str:
     return str(whole.get("experiment", "")) if isinstance(whole, dict) else ""
 
 
-def find(name: str) -> Run:
-    """The run that a user names."""
+def pair(one: str, other: str) -> tuple[Run, Run]:
+    """Two runs that a user names to be set side by side."""
+    words = (LATEST, PREVIOUS)
+    if one in words and other not in words:
+        known = find(other)
+        return find(one, known), known
+    known = find(one)
+    return known, find(other, None if one in words else known)
+
+
+def find(name: str, beside: Run | None = None) -> Run:
+    """The run that a user names, to be looked at beside another or by itself."""
     if name == RECORDED:
         page = recorded.latest()
         return Run(page.path, page.records, page.when, RECORDED)
     if name in (LATEST, PREVIOUS):
-        return _by_order(name)
+        return _by_order(name, beside)
     for path in (Path(name), OUT / name):
         if path.is_dir():
             if not (path / FILE).is_file():
@@ -197,17 +207,34 @@ def find(name: str) -> Run:
     return _by_stamp(name)
 
 
-def _by_order(name: str) -> Run:
+def _by_order(name: str, beside: Run | None) -> Run:
     known = files()
     if not known:
         raise LabError(f"there is no run in {OUT}; ./plumb bench makes one")
-    run = read(known[-1])
+    run = _latest_like(beside) if beside else read(known[-1])
     if name == LATEST:
         return run
     older = before(run)
     if older is None:
         raise LabError(f"there is no run before {run.name} that is of its kind")
     return older
+
+
+def _latest_like(run: Run) -> Run:
+    """The latest in out/ that has a value of what this one has a value of."""
+    values = set(map(_subject, run.records))
+    for path in reversed(files()):
+        if _first_experiment(path) == run.experiment:
+            other = read(path)
+            if not values.isdisjoint(map(_subject, other.records)):
+                return other
+    about = f"{run.experiment} on {run.records[0].board}"
+    raise LabError(f"no run in {OUT} has anything in common with {run.name}, which is {about}")
+
+
+def _subject(record: Record) -> tuple[str, ...]:
+    return (record.experiment, record.board, record.stack, record.variant, record.case,
+            record.metric)  # fmt: skip
 
 
 def _by_stamp(name: str) -> Run:

@@ -67,6 +67,43 @@ def test_a_change_within_the_spread_is_none():
     assert change("instructions_per_byte", 1.0, 1.3, spread=0.2).verdict == "worse"
 
 
+def rounded(value: float, rounding: float, spread: float = 0.0) -> Record:
+    """A value as a page that rounds it tells of it."""
+    return replace(one("throughput", value, spread), rounding=rounding)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (rounded(562.8, 0.05), 562.85, "within spread"),
+        (rounded(562.8, 0.05), 562.75, "within spread"),
+        (rounded(562.8, 0.05), 562.86, "better"),
+        (rounded(562.8, 0.05, 0.1), 562.95, "within spread"),
+        (rounded(562.8, 0.05, 0.1), 562.64, "worse"),
+    ],
+)
+def test_a_rounded_value_is_no_more_exact_than_its_last_digit(before, after, verdict):
+    (key,) = compare.by_key([before])
+    assert compare.Change(key, before, one("throughput", after)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("case", "metric", "after", "verdict"),
+    [
+        ("udp_rx", "instructions_per_byte", 0.93, "within spread"),
+        ("udp_rx", "throughput_busy", 1.07, "within spread"),
+        ("udp_rx", "instructions_per_byte", 0.91, "better"),
+        ("udp_rx", "instructions_per_packet", 1.09, "worse"),
+        ("udp_rx", "touches_per_byte", 1.01, "worse"),
+        ("tcp_rx", "instructions_per_byte", 0.99, "better"),
+    ],
+)
+def test_what_depends_on_this_host_s_pace_has_a_tolerance(case, metric, after, verdict):
+    before = one(metric, 1.0, case=case)
+    (key,) = compare.by_key([before])
+    assert compare.Change(key, before, one(metric, after, case=case)).verdict == verdict
+
+
 def test_every_metric_that_is_recorded_is_known():
     page = (ROOT / "docs/design.md").read_text().partition("| metric | unit | is |")[2]
     table = page.partition("\n\n")[0]
@@ -112,6 +149,16 @@ def test_what_only_one_has_is_named(tmp_path):
         assert "1 missing, 1 new" in done.stdout
 
 
+def test_what_only_one_has_is_listed_when_it_is_asked_for(tmp_path):
+    both = one("throughput", 1.0)
+    many = [one("throughput", 1.0, case=f"fresh{n}") for n in range(compare.LISTED_MAX + 1)]
+    old, new = file(tmp_path / "a.jsonl", both), file(tmp_path / "b.jsonl", both, *many)
+    brief = plumb("compare", old, new).stdout
+    assert f"New: {len(many)} records (--all lists them)." in brief and "fresh" not in brief
+    whole = plumb("compare", old, new, "--all").stdout
+    assert all(f"* throughput zynq plumb default fresh{n}: " in whole for n in range(len(many)))
+
+
 def test_markdown_is_a_table_of_it(tmp_path):
     old = file(tmp_path / "a.jsonl", one("instructions_per_byte", 1.0, 0.001))
     new = file(tmp_path / "b.jsonl", one("instructions_per_byte", 1.25, case="tcp_rx"))
@@ -139,13 +186,22 @@ def test_names_are_shown_as_they_are(tmp_path):
     assert len(re.sub(r"\\.", "", row).split("|")) == len(compare.COLUMNS) + 2
 
 
+def test_a_transfer_fits_a_hundred_columns(tmp_path):
+    old = file(tmp_path / "a.jsonl", one("instructions_by_register_per_byte", 0.84, 0.0012))
+    new = file(tmp_path / "b.jsonl", one("instructions_by_register_per_byte", 0.85, 0.0012))
+    lines = plumb("compare", old, new).stdout.splitlines()
+    assert max(map(len, lines)) <= 100 and not any(line.endswith(" ") for line in lines)
+    (row,) = (line.split() for line in lines if line.startswith("instructions_by_"))
+    assert " ".join(row[1:]) == "0.840 ± 0.001 0.850 ± 0.001 +1.19 % worse"
+
+
 @pytest.mark.parametrize("width", [80, 40])
 def test_a_narrow_terminal_cuts_nothing(tmp_path, width):
     """Or names that differ at their end only could not be told apart."""
     old = file(tmp_path / "a.jsonl", one("throughput_busy", 612.5, 3.0))
     new = file(tmp_path / "b.jsonl", one("throughput_busy", 712.5, 3.0))
     terminal = Terminal(file=io.StringIO(), width=width)
-    compare.run(runs.find(str(old)), runs.find(str(new)), None, False, terminal)
+    compare.run(runs.find(str(old)), runs.find(str(new)), terminal)
     assert "…" not in terminal.file.getvalue()
 
 
@@ -154,6 +210,9 @@ def test_what_was_made_otherwise_is_said(tmp_path):
     old = file(tmp_path / "a.jsonl", record)
     new = file(tmp_path / "b.jsonl", replace(record, tools=TOOLS | {"flags": "-marm -Os"}))
     assert "not the same: flags: -marm -O2  →  -marm -Os" in plumb("compare", old, new).stdout
+    other = replace(one("text_bytes", 1.0), tools=TOOLS | {"flags": "-mthumb -Os"})
+    new = file(tmp_path / "b.jsonl", record, other)
+    assert "flags" not in plumb("compare", old, new).stdout, "of what only one of them has"
 
 
 @pytest.mark.parametrize(
@@ -252,6 +311,23 @@ def test_runs_are_found_by_name(out):
     assert (value("previous"), value("latest")) == (2, 6), "the one of the same board"
 
 
+def test_the_latest_is_of_what_it_is_compared_with(out):
+    (out / "20300105-120000/results.jsonl").unlink()
+
+    def names(*words: str) -> list[str]:
+        return [run.name for run in runs.pair(*words)]
+
+    assert names("20300101", "latest") == ["20300101-120000", "20300102-120000"]
+    assert names("latest", "20300101") == ["20300102-120000", "20300101-120000"]
+    file(out / "20300106-120000/results.jsonl", one("instructions", 6.0, experiment="copy"))
+    assert names("20300104", "latest")[1] == "20300104-120000"
+    with pytest.raises(LabError, match="in common with 20300106-120000, which is copy on zynq"):
+        (out / "20300107-120000").mkdir()
+        (out / "20300106-120000/results.jsonl").rename(out / "apart.jsonl")
+        run = replace(runs.read(out / "apart.jsonl"), label="20300106-120000")
+        runs.find("latest", run)
+
+
 def test_accesses_of_old_records_are_not_taken_for_touches(tmp_path):
     old = replace(one("touches_per_byte", 0.5), schema=1)
     new = replace(one("touches_per_byte", 0.5), schema=records.SCHEMA)
@@ -263,10 +339,10 @@ def test_accesses_of_old_records_are_not_taken_for_touches(tmp_path):
         assert runs.read(path).records[0].metric == "touches_per_byte"
 
 
-def printed(query: history.Query) -> str:
+def printed(query: history.Query, width: int = 200) -> str:
     """What history says."""
     text = io.StringIO()
-    assert history.run(query, Terminal(width=200, file=text)) == 0
+    assert history.run(query, Terminal(width=width, file=text)) == 0
     return text.getvalue()
 
 
@@ -289,6 +365,21 @@ def test_history_without_what_is_asked_for_says_what_there_is(out, monkeypatch):
         printed(history.Query("nonsense"))
 
 
+def test_history_leaves_out_what_does_not_fit_and_names_it(out, monkeypatch):
+    monkeypatch.setattr(recorded, "history", lambda: iter(()))
+    found = [one("instructions_per_byte", 1.0, 0.1, case=f"case{n}") for n in range(9)]
+    tools = TOOLS | {"commit": "0123456789ab+changes"}
+    file(out / "20300106-120000/results.jsonl", *(replace(r, tools=tools) for r in found))
+    lines = printed(history.Query(board="zynq"), width=100).splitlines()[1:]
+    (row,) = (line for line in lines if "20300106-120000" in line)
+    assert row.startswith("2030-01-06 12:00   20300106-120000   0123456+")
+    (told,) = (n for n, line in enumerate(lines) if " more columns: " in line)
+    assert all(len(line) <= 100 for line in lines)
+    shown, left_out = "".join(lines[:told]), " ".join(lines[told:])
+    for name in ["tcp_rx", *(f"case{n}" for n in range(9))]:
+        assert (name in shown) != (name in left_out), name
+
+
 def test_what_was_recorded_is_read_back():
     found = [
         one("throughput", 454.5, 0.7), one("instructions_per_byte", 0.947, 0.001),
@@ -303,8 +394,17 @@ def test_what_was_recorded_is_read_back():
     assert read["tcp_rx", "throughput"].value == 454.5
     assert read["tcp_rx", "throughput"].spread == 0.7
     assert read["tcp_rx", "instructions_per_byte"].spread == 0.001
+    assert read["tcp_rx", "instructions_per_byte"].rounding == 0.0005
     assert read["udp_rx", "throughput"].board == "zynq"
     assert read["tcp_rx", "throughput"].tools["commit"] == "0123456789ab"
+
+
+def test_what_is_recorded_is_dated_by_its_commit(monkeypatch):
+    said = {"status": "", "log": f"{'a' * 40} 1900000000"}
+    monkeypatch.setattr(recorded.tools, "git", lambda word, *_: said[word])
+    assert runs.find("recorded").when == 1900000000
+    said["status"] = f" M {recorded.PAGE}"
+    assert runs.find("recorded").when == (ROOT / recorded.PAGE).stat().st_mtime
 
 
 def test_this_tree_s_recorded_results_can_be_compared_with():
