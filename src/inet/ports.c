@@ -4,10 +4,8 @@
 #define FIRST 49152U
 #define COUNT 16384U
 
-uint16_t pl_port_choose(struct plumb *stack, bool (*in_use)(void *context, uint16_t port),
+uint16_t pl_port_choose(uint32_t start, bool (*in_use)(void *context, uint16_t port),
                         void *context) {
-    uint32_t start = plumb_random(stack);
-
     for (uint32_t i = 0; i < COUNT; i++) {
         uint16_t port = (uint16_t)(FIRST + (start + i) % COUNT);
         if (!in_use(context, port))

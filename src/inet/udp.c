@@ -160,7 +160,7 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
     if (!handler)
         return PLUMB_ERROR_INVALID;
     if (local.port == 0)
-        local.port = pl_port_choose(stack, port_in_use, state);
+        local.port = pl_port_choose(plumb_random(stack), port_in_use, state);
     for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++)
         if (state->sockets[i].handler && state->sockets[i].local.port == local.port &&
             state->sockets[i].local.address.be == local.address.be)

@@ -105,7 +105,7 @@ static bool port_in_use(void *context, uint16_t port) {
 int pl_stream_bind(struct pl_socket *socket, struct plumb_endpoint local) {
     socket->local.address = local.address;
     if (local.port == 0)
-        local.port = pl_port_choose(socket->sockets->stack, port_in_use, socket);
+        local.port = pl_port_choose(plumb_random(socket->sockets->stack), port_in_use, socket);
     else if (!name_is_free(socket, local))
         local.port = 0;
     if (local.port == 0) {

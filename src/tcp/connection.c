@@ -10,6 +10,9 @@
 /* Well within the 2^31 ms that a timer takes, probes included. */
 #define LONGEST_KEEPALIVE_MS (7U * 24 * 3600 * 1000)
 
+/* Ports passed over at most, at random. */
+#define PORT_STEP 8
+
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
 #define LARGEST_BUFFER (1U << 20)
 #else
@@ -213,6 +216,18 @@ static uint32_t join_ports(uint16_t remote, uint16_t local) {
     return plumb_put32((uint32_t)remote << 16 | local).be;
 }
 
+/* Where to begin to look (RFC 6056 section 3.3.4, double-hash): for each peer at a secret place,
+ * and from there on upwards, so that a port comes again as late as it can; peers that share a
+ * counter do not tell each other how many connections there are. */
+static uint32_t first_port(struct pl_tcp_state *tcp, const struct port_question *question) {
+    uint64_t hash =
+        pl_tcp_hash(tcp->stack, question->local, question->remote, question->remote_port);
+    uint16_t *counter = &tcp->port_counters[(hash >> 32) % PL_TCP_PORT_COUNTERS];
+
+    *counter = (uint16_t)(*counter + 1 + plumb_random(tcp->stack) % PORT_STEP);
+    return (uint32_t)hash + *counter;
+}
+
 static bool port_in_use(void *context, uint16_t port) {
     const struct port_question *question = context;
 
@@ -236,7 +251,7 @@ int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_
         return PLUMB_ERROR_INVALID;
     struct port_question question = {tcp, remote.address, remote.port, route.netif->ipv4};
     if (local_port == 0)
-        local_port = pl_port_choose(stack, port_in_use, &question);
+        local_port = pl_port_choose(first_port(tcp, &question), port_in_use, &question);
     else if (pl_tcp_find(tcp, question.local, remote.address, join_ports(remote.port, local_port)))
         return PLUMB_ERROR_IN_USE;
     if (local_port == 0)

@@ -176,12 +176,29 @@ static void take_reset(struct plumb_tcp *connection, struct pl_segment *segment)
     pl_tcp_drop(segment, PLUMB_COUNTER_tcp_reset);
 }
 
+/* A SYN to a connection in TIME_WAIT: surely no duplicate from before its end (RFC 6191
+ * section 2)? By its timestamp, where there is one; else, or where that is the last one's,
+ * by its number. */
+static bool is_newer(const struct plumb_tcp *connection, const struct pl_segment *syn) {
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+    const uint8_t *option = pl_tcp_option(syn, PL_TCP_OPTION_TIMESTAMPS, 10);
+    if (option) {
+        uint32_t stamp = plumb_get32_any((const void *)(option + 2));
+        if (!pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS))
+            return true;
+        if (stamp != connection->timestamp_recent)
+            return pl_after(stamp, connection->timestamp_recent);
+    }
+#endif
+    return pl_after(syn->sequence, connection->receive_next);
+}
+
 /* A SYN where none belongs. A new connection may follow one in TIME_WAIT (RFC
  * 9293 section 3.6.1); any other is challenged (RFC 5961 section 4.2). */
 static void take_syn(struct plumb_tcp *connection, struct pl_segment *segment) {
     if (connection->state == PLUMB_TCP_STATE_TIME_WAIT &&
         !(connection->flags & (PL_TCP_USER | PL_TCP_PENDING)) && !(segment->flags & PL_TCP_ACK) &&
-        pl_after(segment->sequence, connection->receive_next)) {
+        is_newer(connection, segment)) {
         uint32_t most = connection->send_most;
         pl_tcp_end(connection, PLUMB_OK);
         pl_tcp_passive_open(segment, &most);

@@ -292,6 +292,9 @@ struct pl_tcp_handshake {
 };
 #endif
 
+/* Of ephemeral ports; a power of 2. */
+#define PL_TCP_PORT_COUNTERS 8
+
 struct pl_tcp_state {
     struct plumb *stack;      /* set at creation, as in every layer that asks for it */
     struct plumb_tcp *recent; /* the connection of the last segment */
@@ -302,6 +305,7 @@ struct pl_tcp_state {
     bool pending; /* some connection may be */
     struct plumb_timer timer;
 #endif
+    uint16_t port_counters[PL_TCP_PORT_COUNTERS];
     struct plumb_tcp_listener listeners[CONFIG_PLUMB_TCP_LISTENERS];
 #ifdef CONFIG_PLUMB_TCP_SYN_CACHE
     struct plumb_timer handshake_timer;
