@@ -145,6 +145,8 @@ static void refuse_sequence(struct plumb_tcp *connection, struct pl_segment *seg
     uint32_t end = segment->sequence + length;
     bool old = !pl_after(end, connection->receive_next);
 
+    if (old)
+        pl_tcp_note_duplicate(connection, segment->sequence, segment->sequence + segment->length);
     if (connection->state == PLUMB_TCP_STATE_TIME_WAIT && segment->flags & PL_TCP_FIN)
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, CONFIG_PLUMB_TCP_TIME_WAIT_MS);
     if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED &&

@@ -80,6 +80,10 @@ void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *s
         segment->sequence + 1;
     connection->send_window = (pl_tcp_size)segment->window;
     pl_tcp_agree_on_timestamps(connection, segment);
+#ifdef CONFIG_PLUMB_TCP_SACK
+    if (pl_tcp_option(segment, PL_TCP_OPTION_SACK_PERMITTED, 2))
+        connection->agreed |= PL_TCP_SACK;
+#endif
     take_scale(connection, segment);
     take_mss(connection, segment);
     pl_tcp_begin_path(connection);
@@ -101,6 +105,13 @@ static unsigned build_syn(const struct plumb_tcp *connection, pl_header_word *to
         word += PL_TCP_STAMP / 4;
     }
 #endif
+#ifdef CONFIG_PLUMB_TCP_SACK
+    if (opening || pl_tcp_agreed(connection, PL_TCP_SACK))
+        (word++)->be =
+            plumb_put32((uint32_t)PL_TCP_OPTION_NOP << 24 | (uint32_t)PL_TCP_OPTION_NOP << 16 |
+                        (uint32_t)PL_TCP_OPTION_SACK_PERMITTED << 8 | 2)
+                .be;
+#endif
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     if (opening || connection->flags & PL_TCP_SCALING)
         (word++)->be = plumb_put32((uint32_t)PL_TCP_OPTION_NOP << 24 |
@@ -117,5 +128,7 @@ unsigned pl_tcp_build_options(struct plumb_tcp *connection, uint32_t flags, pl_h
     unsigned length = pl_tcp_stamp_length(connection);
     if (length)
         pl_tcp_write_stamp(connection, to);
+    if (!(flags & PL_TCP_RST) && pl_tcp_tells_blocks(connection))
+        length += pl_tcp_write_blocks(connection, to + length / 4);
     return length;
 }

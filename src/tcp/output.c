@@ -330,6 +330,9 @@ void pl_tcp_output(struct plumb_tcp *connection) {
             pl_tcp_send_ack(connection); /* a challenge */
         return;
     }
+    /* What goes with payload has no blocks. */
+    if (connection->flags & PL_TCP_ACK_NOW && pl_tcp_tells_blocks(connection))
+        pl_tcp_send_ack(connection);
     if (connection->state != PLUMB_TCP_STATE_TIME_WAIT) {
         send_queue(connection);
         keep_time(connection);

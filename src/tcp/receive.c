@@ -102,10 +102,6 @@ static void take_fin(struct plumb_tcp *connection) {
 
 /* ---- out of order ---- */
 
-static uint32_t end_of(const struct plumb_packet *packet) {
-    return packet->sequence + packet->total + packet->mark;
-}
-
 /* Puts a packet among those that wait, sorted. Of bytes that came twice, the
  * packet that begins earlier wins. False when it brings nothing or the queue is
  * full; the caller still has it. */
@@ -115,7 +111,7 @@ static bool reorder(struct plumb_tcp *connection, struct plumb_packet *packet) {
     if (connection->reordered_count >= CONFIG_PLUMB_TCP_REORDER_PACKETS)
         return false;
     while (*link && !pl_after((*link)->sequence, packet->sequence)) {
-        if (!pl_after(end_of(packet), end_of(*link)))
+        if (!pl_after(pl_tcp_reordered_end(packet), pl_tcp_reordered_end(*link)))
             return false;
         link = &(*link)->next;
     }
@@ -136,7 +132,7 @@ static void drain(struct plumb_tcp *connection) {
         connection->reordered = packet->next;
         connection->reordered_count--;
         connection->flags |= PL_TCP_ACK_NOW;
-        if (!pl_after(end_of(packet), connection->receive_next)) {
+        if (!pl_after(pl_tcp_reordered_end(packet), connection->receive_next)) {
             plumb_packet_put(packet);
             continue;
         }
@@ -164,6 +160,9 @@ static bool trim_to_window(struct plumb_tcp *connection, struct pl_segment *segm
 
     if (pl_before(segment->sequence, connection->receive_next)) {
         uint32_t known = connection->receive_next - segment->sequence;
+        pl_tcp_note_duplicate(connection, segment->sequence,
+                              segment->sequence +
+                                  (known < segment->length ? known : segment->length));
         if (known >= segment->length + fin)
             return false;
         plumb_packet_trim_front(packet, known);
@@ -189,8 +188,11 @@ static void take_in_order(struct plumb_tcp *connection, struct pl_segment *segme
     append(connection, packet);
     if (segment->flags & PL_TCP_FIN)
         take_fin(connection);
-    if (connection->reordered)
+    if (connection->reordered) {
+        /* It fills a gap, or a part of one (RFC 5681 section 4.2). */
+        connection->flags |= PL_TCP_ACK_NOW;
         drain(connection);
+    }
 }
 
 static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *segment) {
@@ -204,9 +206,11 @@ static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *s
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_reordered_full);
     } else if (reorder(connection, packet)) {
         segment->packet = NULL;
+        pl_tcp_note_arrival(connection, packet);
         pl_tcp_tally(connection, segments_in, 1);
         pl_count(stack, PLUMB_COUNTER_tcp_reordered);
     } else {
+        pl_tcp_note_duplicate(connection, segment->sequence, segment->sequence + segment->length);
         pl_count(stack, PLUMB_COUNTER_tcp_duplicate);
     }
 }

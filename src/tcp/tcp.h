@@ -117,6 +117,7 @@ enum pl_tcp_connection_flag {
 /* What both SYNs have agreed on. */
 enum pl_tcp_agreed {
     PL_TCP_TIMESTAMPS = 1, /* RFC 7323: each segment but a RST carries them */
+    PL_TCP_SACK = 2,       /* RFC 2018 */
 };
 
 enum pl_tcp_deadline {
@@ -224,6 +225,9 @@ struct plumb_tcp {
     uint32_t receive_acked; /* receive_next as last acknowledged */
     struct plumb_packet *receive_first, *receive_last;
     struct plumb_packet *reordered;
+#ifdef CONFIG_PLUMB_TCP_SACK
+    uint32_t duplicate_begin, duplicate_end; /* to be told by the next ACK, unless equal */
+#endif
 #ifdef CONFIG_PLUMB_TCP_POST
     const struct pl_tcp_post *post; /* null: no memory is posted */
     uint8_t *posted;
@@ -345,7 +349,8 @@ static inline struct plumb *pl_tcp_stack(const struct plumb_tcp *connection) {
 
 /* Whether all of this was agreed on; false at once of what the build leaves out. */
 static inline bool pl_tcp_agreed(const struct plumb_tcp *connection, unsigned what) {
-    const unsigned built = PL_TCP_TIMESTAMPS * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS);
+    const unsigned built = PL_TCP_TIMESTAMPS * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS) +
+                           PL_TCP_SACK * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_SACK);
 
     return (connection->agreed & built & what) != 0;
 }
@@ -641,6 +646,8 @@ enum pl_tcp_option_kind {
     PL_TCP_OPTION_NOP = 1,
     PL_TCP_OPTION_MSS = 2,
     PL_TCP_OPTION_SCALE = 3,
+    PL_TCP_OPTION_SACK_PERMITTED = 4,
+    PL_TCP_OPTION_SACK = 5,
     PL_TCP_OPTION_TIMESTAMPS = 8,
 };
 
@@ -659,6 +666,69 @@ void pl_tcp_agree_scale(struct plumb_tcp *connection, uint8_t scale);
 
 /* Takes the peer's SYN: its number, its window (never scaled) and its options. */
 void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *segment);
+
+/* ---- sack_receive.c ---- */
+
+/* Where a packet of `reordered` ends, its FIN included. */
+static inline uint32_t pl_tcp_reordered_end(const struct plumb_packet *packet) {
+    return packet->sequence + packet->total + packet->mark;
+}
+
+#ifdef CONFIG_PLUMB_TCP_SACK
+
+/* How many packets were ever kept out of order, by all connections: tells which of two came
+ * first. */
+static inline uint32_t pl_tcp_reordered_count(const struct plumb_tcp *connection) {
+    return plumb_counter(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_reordered);
+}
+
+/* A packet is to wait in `reordered`. */
+static inline void pl_tcp_note_arrival(const struct plumb_tcp *connection,
+                                       struct plumb_packet *packet) {
+    packet->sum = pl_tcp_reordered_count(connection);
+}
+
+/* These bytes came again. */
+void pl_tcp_note_duplicate(struct plumb_tcp *connection, uint32_t begin, uint32_t end);
+
+/* Is there anything to tell of a connection that agreed on it? */
+bool pl_tcp_has_blocks(const struct plumb_tcp *connection);
+
+/* Writes the option with two NOPs in front; returns the length of both. */
+unsigned pl_tcp_write_blocks(struct plumb_tcp *connection, pl_header_word *to);
+
+static inline bool pl_tcp_tells_blocks(const struct plumb_tcp *connection) {
+    return pl_tcp_agreed(connection, PL_TCP_SACK) && pl_tcp_has_blocks(connection);
+}
+
+#else
+
+static inline void pl_tcp_note_arrival(const struct plumb_tcp *connection,
+                                       const struct plumb_packet *packet) {
+    (void)connection;
+    (void)packet;
+}
+
+static inline void pl_tcp_note_duplicate(const struct plumb_tcp *connection, uint32_t begin,
+                                         uint32_t end) {
+    (void)connection;
+    (void)begin;
+    (void)end;
+}
+
+static inline unsigned pl_tcp_write_blocks(const struct plumb_tcp *connection,
+                                           const pl_header_word *to) {
+    (void)connection;
+    (void)to;
+    return 0;
+}
+
+static inline bool pl_tcp_tells_blocks(const struct plumb_tcp *connection) {
+    (void)connection;
+    return false;
+}
+
+#endif
 
 /* ---- timestamps.c ---- */
 
