@@ -21,7 +21,7 @@ enum plumb_error {
     PLUMB_ERROR_IN_USE = -6,        /* the local address and port are taken */
     PLUMB_ERROR_NO_ROUTE = -7,      /* no interface has an address and a way there */
     PLUMB_ERROR_UNREACHABLE = -8,   /* the peer's host, port or protocol was reported unreachable */
-    PLUMB_ERROR_REFUSED = -9,       /* the peer answered the SYN with a RST */
+    PLUMB_ERROR_REFUSED = -9,       /* nobody has the port at the peer, who said so */
     PLUMB_ERROR_RESET = -10,        /* the peer reset an established connection */
     PLUMB_ERROR_TIMED_OUT = -11,    /* the peer did not answer within the documented time */
     PLUMB_ERROR_CLOSED = -12,       /* the connection is closed for this operation */

@@ -96,7 +96,8 @@ struct plumb_options {
 #define PLUMB_STACK_BYTES                                                                          \
     (2560 + PLUMB_STACK_FRAGMENTS_ + PLUMB_STACK_HANDSHAKES_ +                                     \
      PLUMB_CONNECTION_BYTES_ * CONFIG_PLUMB_TCP_CONNECTIONS + 64 * CONFIG_PLUMB_TCP_LISTENERS +    \
-     64 * CONFIG_PLUMB_UDP_SOCKETS + 64 * CONFIG_PLUMB_ARP_ENTRIES + PLUMB_STACK_BUCKETS_)
+     (32 + 8 * sizeof(void *)) * CONFIG_PLUMB_UDP_SOCKETS + 64 * CONFIG_PLUMB_ARP_ENTRIES +        \
+     PLUMB_STACK_BUCKETS_)
 
 /* Declares static storage for one instance. */
 #define PLUMB_STACK_MEMORY(name) uint64_t name[(PLUMB_STACK_BYTES + 7) / 8]

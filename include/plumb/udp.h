@@ -39,6 +39,15 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
 
 void plumb_udp_close(struct plumb_udp *socket);
 
+/* An ICMP error about a datagram that this socket sent to `to`: PLUMB_ERROR_REFUSED (nobody has
+ * the port there), _UNREACHABLE, _TIMED_OUT or _TOO_LONG (for a router, which may not cut it).
+ * Anybody who knows both ends can forge one. */
+typedef void plumb_udp_error_handler(struct plumb_udp *socket, struct plumb_endpoint to, int error,
+                                     void *context);
+
+/* Errors are told from now on; null: no more. `context` is that of the socket. */
+void plumb_udp_set_error_handler(struct plumb_udp *socket, plumb_udp_error_handler *handler);
+
 /* From now on the socket sends and receives through this interface only; null
  * lifts that. */
 void plumb_udp_restrict(struct plumb_udp *socket, struct plumb_netif *netif);

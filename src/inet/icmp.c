@@ -105,6 +105,18 @@ static void take_error(struct plumb *stack, int error, struct plumb_netif *netif
         pl_drop(stack, PLUMB_COUNTER_icmp_quote, packet);
 }
 
+/* Why something of ours did not get there. */
+static int error_of(uint8_t code) {
+    switch (code) {
+    case CODE_FRAGMENTATION_NEEDED:
+        return PLUMB_ERROR_TOO_LONG;
+    case PL_ICMP_UNREACHABLE_PORT:
+        return PLUMB_ERROR_REFUSED;
+    default:
+        return PLUMB_ERROR_UNREACHABLE;
+    }
+}
+
 void pl_icmp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
                    const struct pl_ipv4_header *header, struct plumb_packet *packet) {
     const struct icmp_header *icmp = (const void *)packet->data;
@@ -119,10 +131,7 @@ void pl_icmp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
     } else if (icmp->type == TYPE_ECHO && icmp->code == 0) {
         answer_echo(stack, netif, header, packet);
     } else if (icmp->type == TYPE_UNREACHABLE) {
-        take_error(stack,
-                   icmp->code == CODE_FRAGMENTATION_NEEDED ? PLUMB_ERROR_TOO_LONG
-                                                           : PLUMB_ERROR_UNREACHABLE,
-                   netif, packet);
+        take_error(stack, error_of(icmp->code), netif, packet);
     } else if (icmp->type == TYPE_TIME_EXCEEDED) {
         take_error(stack, PLUMB_ERROR_TIMED_OUT, netif, packet);
     } else {

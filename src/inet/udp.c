@@ -135,12 +135,18 @@ void pl_udp_input(struct plumb *stack, void *state, struct plumb_netif *netif,
 bool pl_udp_error(struct plumb *stack, void *state, const struct pl_ipv4_header *quoted,
                   const void *payload, int error, unsigned mtu) {
     const struct pl_udp_header *header = payload;
+    struct plumb_udp *socket =
+        find(state, NULL, pl_net32_get(quoted->source), plumb_get16(header->source));
+    const struct plumb_endpoint to = {pl_net32_get(quoted->destination),
+                                      plumb_get16(header->destination)};
 
-    /* Nothing to tell a socket whose every send stands alone. */
     (void)stack;
-    (void)error;
     (void)mtu;
-    return find(state, NULL, pl_net32_get(quoted->source), plumb_get16(header->source)) != NULL;
+    if (!socket)
+        return false;
+    if (socket->failed)
+        socket->failed(socket, to, error, socket->context);
+    return true;
 }
 
 static bool port_in_use(void *state, uint16_t port) {
@@ -179,6 +185,10 @@ int plumb_udp_open(struct plumb *stack, struct plumb_endpoint local, plumb_udp_h
 void plumb_udp_close(struct plumb_udp *socket) {
     socket->handler = NULL;
     pl_forget_flows(socket->stack);
+}
+
+void plumb_udp_set_error_handler(struct plumb_udp *socket, plumb_udp_error_handler *handler) {
+    socket->failed = handler;
 }
 
 uint16_t plumb_udp_port(const struct plumb_udp *socket) {

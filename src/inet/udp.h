@@ -26,7 +26,8 @@ struct plumb_udp {
     struct plumb *stack;
     plumb_udp_handler *handler; /* null: the slot is free */
     void *context;
-    struct plumb_netif *only; /* null: any interface */
+    plumb_udp_error_handler *failed; /* null: nobody wants to know */
+    struct plumb_netif *only;        /* null: any interface */
     struct plumb_endpoint local;
 #ifdef PL_UDP_REMEMBERS_WAY
     plumb_ipv4 remote, next_hop;    /* where the last datagram went, and by whom */

@@ -52,6 +52,19 @@ static void datagram(struct plumb_udp *udp, struct plumb_packet *payload,
         pl_count(socket->sockets->stack, PLUMB_COUNTER_udp_socket);
 }
 
+/* Linux tells a connected socket, and only that the port is nobody's: other messages may be a
+ * router's, and pass. */
+static void take_icmp(struct plumb_udp *udp, struct plumb_endpoint to, int error, void *context) {
+    struct pl_socket *socket = context;
+
+    (void)udp;
+    if (error != PLUMB_ERROR_REFUSED || socket->state != PL_SOCKET_CONNECTED ||
+        !is_from_peer(socket, &to))
+        return;
+    socket->error = PLUMB_ECONNREFUSED;
+    socket->sockets->changed = true;
+}
+
 static void drop_first(struct pl_socket *socket) {
     struct plumb_packet *packet = socket->first;
 
@@ -106,6 +119,7 @@ static int open_at(struct pl_socket *socket, struct plumb_endpoint local) {
 
     if (error)
         return -(int)pl_errno(error);
+    plumb_udp_set_error_handler(udp, take_icmp);
     socket->udp = udp;
     socket->local = local;
     socket->local.port = plumb_udp_port(udp);

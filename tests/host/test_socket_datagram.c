@@ -176,6 +176,33 @@ static void connected(void **state) {
     rig_end(&rig);
 }
 
+/* Nobody has the port: who is connected there is told once, by whatever call comes next. */
+static void refused(void **state) {
+    struct plumb_sockaddr_in there = rig_address(RIG_B, RIG_PORT);
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, false);
+    int fd = open_datagrams(rig.a), other = open_datagrams(rig.a);
+    plumb_connect(rig.a, fd, &there, sizeof there);
+    expect_equal(plumb_send(rig.a, fd, "x", 1, 0), 1);
+    expect_equal(plumb_recv(rig.a, fd, got, 1, 0), -PLUMB_ECONNREFUSED);
+    plumb_send(rig.a, fd, "x", 1, 0);
+    rig_run(&rig, 10);
+    expect_equal(rig_poll(rig.a, fd), PLUMB_POLLOUT | PLUMB_POLLERR);
+    expect_equal(plumb_send(rig.a, fd, "x", 1, 0), -PLUMB_ECONNREFUSED);
+    expect_equal(rig_int(rig.a, fd, PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), 0);
+    expect_equal(send_there(&rig, other, "x", 1), 1); /* has no peer: is told nothing */
+    rig_run(&rig, 10);
+    expect_equal(rig_poll(rig.a, other), PLUMB_POLLOUT);
+    /* Nor is one with another peer than the one it sent to. */
+    struct plumb_sockaddr_in elsewhere = rig_address(RIG_B, RIG_PORT + 1);
+    plumb_connect(rig.a, other, &there, sizeof there);
+    plumb_sendto(rig.a, other, "x", 1, 0, &elsewhere, sizeof elsewhere);
+    rig_run(&rig, 10);
+    expect_equal(rig_poll(rig.a, other), PLUMB_POLLOUT);
+    rig_end(&rig);
+}
+
 static void shut(void **state) {
     struct plumb_sockaddr_in there = rig_address(RIG_B, RIG_PORT);
     struct rig rig;
@@ -252,5 +279,6 @@ static void a_time_to_wait(void **state) {
 HARNESS_MAIN(cmocka_unit_test(to_and_fro), cmocka_unit_test(each_read_is_one_datagram),
              cmocka_unit_test(the_longest), cmocka_unit_test(vectors), cmocka_unit_test(errors),
              cmocka_unit_test(broadcasts_have_to_be_asked_for), cmocka_unit_test(connected),
-             cmocka_unit_test(shut), cmocka_unit_test(a_socket_that_is_not_read),
-             cmocka_unit_test(a_pool_that_is_low), cmocka_unit_test(a_time_to_wait))
+             cmocka_unit_test(refused), cmocka_unit_test(shut),
+             cmocka_unit_test(a_socket_that_is_not_read), cmocka_unit_test(a_pool_that_is_low),
+             cmocka_unit_test(a_time_to_wait))

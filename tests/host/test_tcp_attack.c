@@ -479,15 +479,16 @@ static void icmp_errors_do_not_end_a_connection(void **state) {
 
 static void icmp_ends_a_connection_attempt(void **state) {
     (void)state;
-    for (unsigned exact = 0; exact < 2; exact++) {
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned exact = i & 1, code = i & 2 ? 3 : 1;
         struct user user = {0};
         struct peer peer;
         struct world *world = connecting(&user, &peer);
         uint32_t initial = peer.acknowledgement - 1;
-        icmp_about(&peer, 3, 3, 0, exact ? initial : initial + 12345);
+        icmp_about(&peer, 3, code, 0, exact ? initial : initial + 12345);
         expect_equal(user.events, exact ? PLUMB_TCP_CLOSED : 0);
         if (exact)
-            expect_equal(user.error, PLUMB_ERROR_UNREACHABLE);
+            expect_equal(user.error, code == 3 ? PLUMB_ERROR_REFUSED : PLUMB_ERROR_UNREACHABLE);
         disconnected(world, &user);
     }
 }

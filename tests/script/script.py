@@ -17,11 +17,11 @@ A script is lines; `#` begins a comment. A line is a time and an event:
 
 Flags are letters: S F R P A E(CE) W(CWR), `.` for none. Numbers are relative: the stack's to its
 initial number, the peer's as it sends them. What is not said of a segment sent is not asked; of
-options, `<mss 1460, ...>` says how they begin, `<...>` nothing, and no brackets that there are none. Time is virtual:
-what is sent at another time than said, by a millisecond, or is not said at all, is an error; the
-time it was sent is then the line's. A result that is not said may be anything but an error; `recv` checks the bytes, which are those of
-a pattern by their place in the stream. `option NAME VALUE` lines in front choose the seed and the
-MTU.
+options, `<mss 1460, ...>` says how they begin, `<...>` nothing, and no brackets that there are
+none. Time is virtual: what is sent at another time than said, by a millisecond, or is not said at
+all, is an error; the time it was sent is then the line's. A result that is not said may be
+anything but an error; `recv` checks the bytes, which are those of a pattern by their place in the
+stream. `option NAME VALUE` lines in front choose the seed and the MTU.
 """
 
 import re
