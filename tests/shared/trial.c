@@ -167,7 +167,7 @@ const char *trial_begin(struct trial *trial, enum plumb_landing landing, uint16_
     ends[1].address = plumb_ethernet_address(address_b);
     ends[0].landing = ends[1].landing = (uint8_t)landing;
     trial->now_us = 1000000;
-    trial->injected = trial->dropped = trial->replies = 0;
+    trial->injected = trial->dropped = trial->replies = trial->waiting = 0;
     trial->fragment = fragment;
     TRY(host_pools(&trial->a));
     TRY(host_pools(&trial->b));
@@ -326,15 +326,9 @@ static const char *check_replies(struct trial *trial) {
     return 0;
 }
 
-static const char *attack_once(struct trial *trial, enum trial_attack kind) {
-    static void (*const make[])(struct hostile *, struct frame *) = {
-        [TRIAL_RANDOM] = hostile_random,
-        [TRIAL_MUTATED] = hostile_mutated,
-        [TRIAL_GOOD] = hostile_good,
-        [TRIAL_OPTION_SOUP] = hostile_option_soup,
-    };
+const char *trial_strike(struct trial *trial) {
     uint32_t drops_before = drops(trial), accepted_before = accepted(trial);
-    make[kind](&trial->hostile, &trial->frame);
+
     TRY(inject(trial));
     uint32_t dropped = drops(trial) - drops_before, taken = accepted(trial) - accepted_before;
     /* A fragment may wait, and end others with itself. */
@@ -349,15 +343,26 @@ static const char *attack_once(struct trial *trial, enum trial_attack kind) {
     return check_replies(trial);
 }
 
+const char *trial_wait(struct trial *trial, uint32_t us) {
+    trial->now_us += us;
+    TRY(settle(trial));
+    while (collect(trial))
+        learn(trial);
+    return 0;
+}
+
 const char *trial_attack(struct trial *trial, enum trial_attack kind, uint32_t count) {
+    static void (*const make[])(struct hostile *, struct frame *) = {
+        [TRIAL_RANDOM] = hostile_random,
+        [TRIAL_MUTATED] = hostile_mutated,
+        [TRIAL_GOOD] = hostile_good,
+        [TRIAL_OPTION_SOUP] = hostile_option_soup,
+    };
     while (count--) {
-        TRY(attack_once(trial, kind));
-        if (count % 8 == 0) {
-            trial->now_us += 1000;
-            TRY(settle(trial));
-            while (collect(trial))
-                learn(trial);
-        }
+        make[kind](&trial->hostile, &trial->frame);
+        TRY(trial_strike(trial));
+        if (count % 8 == 0)
+            TRY(trial_wait(trial, 1000));
         /* From other ports now and then, so that several connections are met. */
         if (count % 64 == 0)
             trial->hostile.path.from_port =

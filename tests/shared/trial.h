@@ -72,6 +72,10 @@ const char *trial_begin(struct trial *trial, enum plumb_landing landing, uint16_
 const char *trial_arp(struct trial *trial);
 const char *trial_attack(struct trial *trial, enum trial_attack kind, uint32_t count);
 const char *trial_exchange(struct trial *trial);
+
+/* One frame of an attack, trial->frame, which is accounted for; and time that passes. */
+const char *trial_strike(struct trial *trial);
+const char *trial_wait(struct trial *trial, uint32_t us);
 const char *trial_end(struct trial *trial);
 
 #endif
