@@ -52,6 +52,10 @@ int plumb_tcp_listen(struct plumb *stack, struct plumb_endpoint local, unsigned 
 /* Stops listening; handshakes under way are reset, accepted connections stay. */
 void plumb_tcp_unlisten(struct plumb_tcp_listener *listener);
 
+/* The receive buffer of connections to come, bytes, which their SYN-ACK already tells: 1 to 1 MiB.
+ * Returns PLUMB_OK or PLUMB_ERROR_INVALID, as plumb_tcp_set_option() does. */
+int plumb_tcp_listener_receive_buffer(struct plumb_tcp_listener *listener, uint32_t bytes);
+
 /* Opens a connection to `remote` from `local_port` (0: chosen by RFC 6056).
  * The handler is told CONNECTED, or CLOSED with PLUMB_ERROR_REFUSED,
  * _TIMED_OUT or _UNREACHABLE. Returns PLUMB_OK, PLUMB_ERROR_INVALID,

@@ -39,10 +39,13 @@ void pl_stream_apply_options(const struct pl_socket *socket) {
         tcp->mss = options->mss;
 }
 
-static void apply(const struct pl_socket *socket) {
-    if (socket->kind == PL_SOCKET_STREAM &&
-        (socket->state == PL_SOCKET_CONNECTING || socket->state == PL_SOCKET_CONNECTED))
+void pl_socket_apply_options(const struct pl_socket *socket) {
+    if (socket->kind != PL_SOCKET_STREAM)
+        return;
+    if (socket->state == PL_SOCKET_CONNECTING || socket->state == PL_SOCKET_CONNECTED)
         pl_stream_apply_options(socket);
+    else if (socket->state == PL_SOCKET_LISTENING)
+        plumb_tcp_listener_receive_buffer(socket->listener, socket->options.receive_buffer);
 }
 
 /* ---- values, which may lie anywhere ---- */
@@ -203,7 +206,7 @@ int plumb_setsockopt(struct plumb_sockets *sockets, int fd, int level, int optio
     else if (level == PLUMB_SOL_TCP && socket->kind == PL_SOCKET_STREAM)
         result = set_tcp(socket, option, value, length);
     if (result == 0)
-        apply(socket);
+        pl_socket_apply_options(socket);
     return pl_sockets_leave(sockets, result);
 }
 

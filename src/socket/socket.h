@@ -217,6 +217,9 @@ int pl_datagram_receive(struct pl_socket *socket, const struct plumb_iov *vector
 
 void pl_socket_default_options(struct pl_socket *socket);
 
+/* Tells the connection or listener that there may be what was set for it. */
+void pl_socket_apply_options(const struct pl_socket *socket);
+
 /* Tells a connection all that was set for it. */
 void pl_stream_apply_options(const struct pl_socket *socket);
 

@@ -166,6 +166,7 @@ static int start_listening(struct pl_socket *socket, unsigned backlog) {
     socket->accepted = NULL;
     socket->backlog = (uint16_t)backlog;
     set_state(socket, PL_SOCKET_LISTENING);
+    pl_socket_apply_options(socket);
     return 0;
 }
 
@@ -243,8 +244,8 @@ static int start_connecting(struct pl_socket *socket, struct plumb_endpoint remo
 
     if (result)
         return result;
-    result = plumb_tcp_connect(socket->sockets->stack, remote, socket->local.port, stream_events,
-                               socket, &tcp);
+    struct plumb *stack = socket->sockets->stack;
+    result = pl_tcp_prepare(stack, remote, socket->local.port, stream_events, socket, &tcp);
     if (result)
         return -(int)pl_errno(result);
     socket->tcp = tcp;
@@ -252,6 +253,8 @@ static int start_connecting(struct pl_socket *socket, struct plumb_endpoint remo
     learn_endpoints(socket);
     pl_stream_apply_options(socket);
     set_state(socket, PL_SOCKET_CONNECTING);
+    pl_tcp_send_syn(tcp);
+    pl_settle(stack);
     return 0;
 }
 

@@ -13,12 +13,6 @@
 /* Ports passed over at most, at random. */
 #define PORT_STEP 8
 
-#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
-#define LARGEST_BUFFER (1U << 20)
-#else
-#define LARGEST_BUFFER UINT16_MAX
-#endif
-
 static bool is_free(const struct plumb_tcp *connection) {
     return connection->state == PLUMB_TCP_STATE_CLOSED &&
            !(connection->flags & (PL_TCP_USER | PL_TCP_PENDING));
@@ -238,8 +232,8 @@ static bool port_in_use(void *context, uint16_t port) {
                        join_ports(question->remote_port, port)) != NULL;
 }
 
-int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_t local_port,
-                      plumb_tcp_handler *handler, void *context, struct plumb_tcp **out) {
+int pl_tcp_prepare(struct plumb *stack, struct plumb_endpoint remote, uint16_t local_port,
+                   plumb_tcp_handler *handler, void *context, struct plumb_tcp **out) {
     struct pl_tcp_state *tcp = pl_layer_state(stack, &pl_tcp_layer);
     struct pl_route route;
 
@@ -270,10 +264,19 @@ int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_
     connection->flags |= PL_TCP_USER;
     connection->handler = handler;
     connection->context = context;
-    pl_tcp_send_syn(connection);
     *out = connection;
-    pl_settle(stack);
     return PLUMB_OK;
+}
+
+int plumb_tcp_connect(struct plumb *stack, struct plumb_endpoint remote, uint16_t local_port,
+                      plumb_tcp_handler *handler, void *context, struct plumb_tcp **out) {
+    int result = pl_tcp_prepare(stack, remote, local_port, handler, context, out);
+
+    if (result == PLUMB_OK) {
+        pl_tcp_send_syn(*out);
+        pl_settle(stack);
+    }
+    return result;
 }
 
 void plumb_tcp_set_handler(struct plumb_tcp *connection, plumb_tcp_handler *handler,
@@ -379,7 +382,7 @@ int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option opt
 #ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
     case PLUMB_TCP_SEND_BUFFER:
     case PLUMB_TCP_RECEIVE_BUFFER:
-        if (value == 0 || value > LARGEST_BUFFER)
+        if (value == 0 || value > PL_TCP_LARGEST_BUFFER)
             return PLUMB_ERROR_INVALID;
         if (option == PLUMB_TCP_SEND_BUFFER)
             connection->send_limit = (pl_tcp_size)value;

@@ -42,6 +42,7 @@ bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route 
     listener->half_open++;
     connection->listener = listener;
     connection->flags |= PL_TCP_LISTENED;
+    pl_tcp_take_limit(connection, listener);
     connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
     pl_tcp_number(
         connection,

@@ -50,9 +50,25 @@ int plumb_tcp_listen(struct plumb *stack, struct plumb_endpoint local, unsigned 
         .context = context,
         .local = local,
         .backlog = (uint16_t)backlog,
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
+        .receive_limit = CONFIG_PLUMB_TCP_RECEIVE_BUFFER,
+#endif
     };
     *out = listener;
     return PLUMB_OK;
+}
+
+int plumb_tcp_listener_receive_buffer(struct plumb_tcp_listener *listener, uint32_t bytes) {
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
+    if (bytes == 0 || bytes > PL_TCP_LARGEST_BUFFER)
+        return PLUMB_ERROR_INVALID;
+    listener->receive_limit = (pl_tcp_size)bytes;
+    return PLUMB_OK;
+#else
+    (void)listener;
+    (void)bytes;
+    return PLUMB_ERROR_INVALID;
+#endif
 }
 
 void plumb_tcp_unlisten(struct plumb_tcp_listener *listener) {

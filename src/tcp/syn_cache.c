@@ -145,6 +145,7 @@ static void note_agreed(struct pl_tcp_handshake *entry, const struct plumb_tcp *
 /* Brings a connection that begins to where its entry is. */
 static void recall(struct plumb_tcp *connection, const struct pl_tcp_handshake *entry) {
     connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
+    pl_tcp_take_limit(connection, entry->listener);
     pl_tcp_number(connection, entry->initial);
     connection->send_next = connection->send_most = entry->initial + 1;
     connection->receive_next = connection->receive_acked = connection->receive_edge =
@@ -269,6 +270,7 @@ bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route 
     struct pl_tcp_handshake *entry = find_free(tcp, listener, hash);
     pl_tcp_begin(&stranger, tcp, route, key.local, key.remote, key.ports);
     stranger.state = PLUMB_TCP_STATE_SYN_RECEIVED;
+    pl_tcp_take_limit(&stranger, listener);
     pl_tcp_synchronise(&stranger, segment);
     pl_tcp_number(&stranger, pl_tcp_choose_initial(tcp->stack, hash, above));
 #ifdef CONFIG_PLUMB_TCP_SYN_COOKIES

@@ -273,6 +273,9 @@ struct plumb_tcp_listener {
     struct plumb_endpoint local;
     uint16_t backlog;
     uint16_t half_open;
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
+    pl_tcp_size receive_limit; /* of its connections */
+#endif
 };
 
 #ifdef CONFIG_PLUMB_TCP_SYN_CACHE
@@ -528,7 +531,30 @@ void pl_tcp_enter_time_wait(struct plumb_tcp *connection);
 
 void pl_tcp_settle(struct plumb *stack, void *state);
 
+/* All of plumb_tcp_connect() but the SYN, which is pl_tcp_send_syn()'s: in between the user sets
+ * what that is to tell. */
+int pl_tcp_prepare(struct plumb *stack, struct plumb_endpoint remote, uint16_t local_port,
+                   plumb_tcp_handler *handler, void *context, struct plumb_tcp **connection);
+
+/* What buffers may hold, bytes. */
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+#define PL_TCP_LARGEST_BUFFER (1U << 20)
+#else
+#define PL_TCP_LARGEST_BUFFER UINT16_MAX
+#endif
+
 /* ---- listen.c ---- */
+
+/* A connection that begins has its listener's buffer. */
+static inline void pl_tcp_take_limit(struct plumb_tcp *connection,
+                                     const struct plumb_tcp_listener *listener) {
+#ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
+    connection->receive_limit = listener->receive_limit;
+#else
+    (void)connection;
+    (void)listener;
+#endif
+}
 
 /* A SYN for which no connection exists; takes or drops the packet. Where it follows one
  * that has just ended, `above` is the highest number that was sent there; else null. */
