@@ -310,16 +310,23 @@ static void learn(struct trial *trial) {
         frame_get32(reply, FRAME_TRANSPORT + 4) + (reply->bytes[47] & TCP_SYN ? 1 : 0);
 }
 
-/* At most one reply (and what had waited for an ARP answer, or tells of fragments), and
- * nothing in it that was not received. */
+static bool is_fin(const struct frame *frame) {
+    return frame->length >= FRAME_TCP_PAYLOAD && frame_get16(frame, 12) == 0x0800 &&
+           frame->bytes[23] == 6 && frame->bytes[47] & TCP_FIN;
+}
+
+/* At most one reply (and what had waited for an ARP answer, or tells of fragments; and, as
+ * the user closes when the peer has, a FIN), and nothing in it that was not received. */
 static const char *check_replies(struct trial *trial) {
     unsigned network, most = type_of(&trial->frame, &network) == 0x0806 ? 2 : 1, count = 0;
+    bool closed = false;
     most += trial->waiting != 0;
     while (collect(trial)) {
         CHECK(!poison_shows(&trial->reply));
         CHECK(frame_checksums_good(&trial->reply));
         learn(trial);
-        count++;
+        count += closed || !is_fin(&trial->reply);
+        closed |= is_fin(&trial->reply);
     }
     if (count > most)
         return "more than one reply to a frame";
