@@ -23,7 +23,7 @@
 #define SECONDS_TO_RAISE 600
 #define RETRY_POOL_MS    10
 
-/* What a router that does not say probably means (RFC 1191 section 7.1, as far as Ethernet). */
+/* What a router that does not say probably means (RFC 1191 section 7, as far as Ethernet). */
 static uint32_t plateau_below(uint32_t total) {
     static const uint16_t plateaus[] = {1492, 1006};
 
@@ -50,7 +50,7 @@ bool pl_tcp_path_too_small(struct plumb_tcp *connection, uint32_t total, uint32_
     if (connection->mss <= SMALLEST_SIZE || size >= connection->mss)
         return true;
     lower(connection, size);
-    /* Section 6.5: sent again at once. It tells of no congestion. */
+    /* Section 6.4: sent again at once. It tells of no congestion. */
     pl_tcp_settle_deferred(connection);
     pl_tcp_rewind(connection);
     connection->recover = connection->send_most;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Handshakes in entries of their own (RFC 4987 section 3.3), 48 bytes on a 32-bit target:
+ * Handshakes in entries of their own (RFC 4987 section 3.5), 48 bytes on a 32-bit target:
  * only the last ACK makes a connection of one. So a flood of SYNs takes no connection from
  * anybody.
  *

@@ -60,7 +60,7 @@ static unsigned take_all(struct peer *peer, unsigned most, uint64_t limit_us) {
     return largest;
 }
 
-/* RFC 1191 sections 5, 6.5 and 7.1: at once, in segments that pass, and from then on. */
+/* RFC 1191 sections 5, 6.4 and 7: at once, in segments that pass, and from then on. */
 static void a_router_says_so(void **state) {
     (void)state;
     needs(CONFIG_PLUMB_TCP_PMTUD);
