@@ -100,10 +100,11 @@ def _records(table: list[list[str]], board: str, about: dict[str, str]) -> Itera
             if row[0] in cases and title in metrics and value:
                 yield Record(
                     "throughput", board, cases[row[0]], metrics[title], float(value[1]), "",
-                    repeats, float(value[2] or 0), tools=made_with, rounding=_rounding(value[1]),
+                    repeats, float(value[2] or 0), tools=made_with, rounding=_rounding(value),
                 )  # fmt: skip
 
 
-def _rounding(text: str) -> float:
-    """Half the last digit that is printed."""
-    return 0.5 * 10.0 ** -len(text.partition(".")[2])
+def _rounding(value: re.Match[str]) -> float:
+    """Half the last digit of what is printed; as much again where a spread is, rounded too."""
+    half = 0.5 * 10.0 ** -len(value[1].partition(".")[2])
+    return half * 2 if value[2] else half

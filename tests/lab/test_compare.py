@@ -383,18 +383,19 @@ def test_history_leaves_out_what_does_not_fit_and_names_it(out, monkeypatch):
 def test_what_was_recorded_is_read_back():
     found = [
         one("throughput", 454.5, 0.7), one("instructions_per_byte", 0.947, 0.001),
-        one("throughput", 52.6, case="udp_rx"),
+        one("throughput", 52.6, case="udp_rx"), one("idle_share", 20.7),
     ]  # fmt: skip
     found = [replace(r, repeats=5) for r in found]
     head = [["board", "zynq, user-mode network"], ["commit", "0123456789ab"], ["repeats", "5"]]
     tables = [report.case_table(found, wanted) for wanted in (report.SPEED, report.COST)]
     parts = [report.markdown_table(*table) for table in ((["", ""], head), *tables)]
     read = {(r.case, r.metric): r for r in recorded.parse("\n\n".join(parts))}
-    assert len(read) == 3
+    assert len(read) == 4
     assert read["tcp_rx", "throughput"].value == 454.5
     assert read["tcp_rx", "throughput"].spread == 0.7
     assert read["tcp_rx", "instructions_per_byte"].spread == 0.001
-    assert read["tcp_rx", "instructions_per_byte"].rounding == 0.0005
+    assert read["tcp_rx", "instructions_per_byte"].rounding == 0.001, "the spread's as well"
+    assert read["tcp_rx", "idle_share"].rounding == 0.05
     assert read["udp_rx", "throughput"].board == "zynq"
     assert read["tcp_rx", "throughput"].tools["commit"] == "0123456789ab"
 

@@ -12,7 +12,9 @@ WIDE = [["a name", *(f"{n}" * 12 for n in range(9))]]
 
 
 def test_a_table_in_a_file_is_folded_and_ends_without_blanks(capsys: pytest.CaptureFixture[str]):
-    terminal.for_tables().print(report.rich_table(list("abcdefghij"), WIDE))
+    console = terminal.for_tables()
+    console.print(report.rich_table(list("abcdefghij"), WIDE))
+    console.print(report.rich_table(["name"], [["short"], ["a longer one"]]))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= terminal.FILE_WIDTH
     assert not any(line.endswith(" ") for line in lines)
