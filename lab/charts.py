@@ -144,8 +144,7 @@ def _standing(
 def _cell(metric: str, record: Record | None) -> str:
     if record is None:
         return "-"
-    text = metrics.number(metric, record.value)
-    return f"{text} ± {metrics.number(metric, record.spread)}" if record.spread else text
+    return metrics.with_spread(metric, record.value, record.spread)
 
 
 def of_variants(records: list[Record], metric: str) -> Chart | None:

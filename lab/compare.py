@@ -162,9 +162,7 @@ def percent_text(percent: float) -> str:
 
 def value_text(record: Record) -> str:
     """The value, and its spread if it has one."""
-    text = metrics.number(record.metric, record.value)
-    if record.spread:
-        text += f" ± {metrics.number(record.metric, record.spread)}"
+    text = metrics.with_spread(record.metric, record.value, record.spread)
     return f"{text} {record.unit}".strip()
 
 

@@ -123,3 +123,9 @@ def tolerance(name: str, case: str) -> float:
 def number(name: str, value: float) -> str:
     """A value as it is printed."""
     return f"{value:.{of(name).digits}f}"
+
+
+def with_spread(name: str, value: float, spread: float) -> str:
+    """A value, and its spread if that is anything in as many digits."""
+    told = number(name, spread)
+    return number(name, value) + (f" ± {told}" if float(told) else "")

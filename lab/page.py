@@ -201,10 +201,7 @@ def compare_cell(record: Record | None, has_spread: bool = True) -> str:
     """A value and its spread."""
     if record is None:
         return "-"
-    text = metrics.number(record.metric, record.value)
-    if record.spread and has_spread:
-        text += f" ± {metrics.number(record.metric, record.spread)}"
-    return text
+    return metrics.with_spread(record.metric, record.value, record.spread * has_spread)
 
 
 def other_table(records: list[Record]) -> list[Table]:
