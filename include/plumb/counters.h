@@ -103,6 +103,8 @@ struct plumb;
     EVENT(tcp_keepalive, "keepalive probes")                                                       \
     EVENT(tcp_challenge, "challenge ACKs sent")                                                    \
     EVENT(tcp_challenge_limited, "challenge ACKs not sent because of the rate limit")              \
+    EVENT(tcp_marked, "payload that a router has marked for congestion (ECN)")                     \
+    EVENT(tcp_ecn, "reductions of the window because the peer said so (ECN)")                      \
     EVENT(tcp_duplicate, "segments that carried nothing new")                                      \
     EVENT(tcp_reordered, "segments kept out of order")                                             \
     EVENT(tcp_time_wait_reused, "TIME_WAIT connections closed early to make room")                 \

@@ -88,8 +88,8 @@ struct plumb_options {
       2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_KEEPALIVE) +                                              \
       PLUMB_IS_SET_(CONFIG_PLUMB_TCP_USER_TIMEOUT) + 4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_POST) +    \
       4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_STATISTICS) + PLUMB_IS_SET_(CONFIG_PLUMB_TCP_EXPECT) +    \
-      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS) + 2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_SACK) +  \
-      PLUMB_IS_SET_(CONFIG_PLUMB_TCP_PMTUD) +                                                      \
+      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS) + 1 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_ECN) +   \
+      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_SACK) + PLUMB_IS_SET_(CONFIG_PLUMB_TCP_PMTUD) +           \
       2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH)))
 
 /* Bytes that plumb_create() needs, as bounded by this build's configuration. */

@@ -137,6 +137,23 @@ static inline void pl_ipv4_write_header_inline(pl_header_word *word, uint32_t to
                                   address_sum);
 }
 
+/* Explicit congestion notification (RFC 3168 section 5): the two lower bits of `service`. */
+enum { PL_ECN_CAPABLE = 2, PL_ECN_MARKED = 3 };
+
+static inline bool pl_ipv4_is_marked(const struct pl_ipv4_header *header) {
+    return (header->service & PL_ECN_MARKED) == PL_ECN_MARKED;
+}
+
+/* Says of a header written as above that its sender understands marks. */
+static inline void pl_ipv4_make_capable(pl_header_word *word) {
+    uint16_t checksum = (uint16_t)pl_second_half_of(word[2].be);
+
+    checksum =
+        pl_checksum_replace(checksum, PLUMB_SWAP16(0x4500), PLUMB_SWAP16(0x4500 | PL_ECN_CAPABLE));
+    word[0].be |= plumb_put32((uint32_t)PL_ECN_CAPABLE << 16).be;
+    word[2].be = pl_first_half(pl_first_half_of(word[2].be)) | pl_second_half(checksum);
+}
+
 /* Sends a packet, complete with its header, along a route. The caller keeps its hold.
  * Returns PLUMB_OK or PLUMB_ERROR_WOULD_BLOCK. */
 int pl_ipv4_route(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet);

@@ -54,8 +54,11 @@ prepare(struct plumb_tcp *connection, struct pl_neighbour *neighbour, struct tem
 
     if (options)
         pl_tcp_write_stamp(connection, template->stamp);
-    pl_tcp_write_headers(connection, template->tcp, 0, pl_tcp_control(PL_TCP_ACK, options),
+    const uint32_t flags = PL_TCP_ACK | pl_tcp_payload_flags(connection, true);
+    pl_tcp_write_headers(connection, template->tcp, 0, pl_tcp_control(flags, options),
                          options + connection->mss, pl_sum(template->stamp, options));
+    if (flags & PL_TCP_CAPABLE)
+        pl_ipv4_make_capable(template->ipv4);
     template->sum = (uint16_t)~pl_fold(template->tcp[4].be);
     template->offloaded = pl_tcp_is_offloaded(connection);
     template->flags = (uint8_t)(PLUMB_PACKET_RETAINED |
@@ -185,7 +188,8 @@ bool pl_tcp_send_burst(struct plumb_tcp *connection) {
     int result = PLUMB_OK;
 
     if (!is_ordinary(segment, size, connection->flags & PL_TCP_FIN_QUEUED) ||
-        segment->sequence != begin || connection->send_next != begin || out + size > window)
+        pl_tcp_agreed(connection, PL_TCP_REDUCED) || segment->sequence != begin ||
+        connection->send_next != begin || out + size > window)
         return true;
     struct pl_neighbour *neighbour = pl_tcp_neighbour(connection);
     if (!pl_neighbour_has_front(neighbour) ||

@@ -131,7 +131,17 @@ void pl_tcp_congestion_lost(struct plumb_tcp *connection) {
     uint32_t threshold = algorithm(connection)->reduce(connection, flight);
 
     connection->slow_start_threshold = pl_tcp_bounded(threshold > least ? threshold : least);
+    pl_tcp_note_reduced(connection);
 }
+
+#ifdef CONFIG_PLUMB_TCP_ECN
+void pl_tcp_congestion_ecn(struct plumb_tcp *connection) {
+    pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_ecn);
+    pl_tcp_congestion_lost(connection);
+    if (connection->congestion_window > connection->slow_start_threshold)
+        connection->congestion_window = connection->slow_start_threshold;
+}
+#endif
 
 void pl_tcp_congestion_timeout(struct plumb_tcp *connection) {
     /* Only the first time-out of a row measures what was in flight (RFC 5681 section 3.1). */

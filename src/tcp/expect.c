@@ -254,10 +254,16 @@ PL_INLINE bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
     return true;
 }
 
-/* With timestamps. Apart, so that the other stays as it is. */
+/* Of a connection with timestamps, or whose segments may be marked. Apart, so that the other
+ * stays as it is. */
 static __attribute__((noinline)) bool
-take_stamped(struct plumb_netif *netif, struct plumb_tcp *connection, struct plumb_packet *packet) {
-    return take(netif, connection, packet, PL_TCP_STAMP);
+take_agreed(struct plumb_netif *netif, struct plumb_tcp *connection, struct plumb_packet *packet) {
+    const struct pl_ipv4_header *ip = (const void *)(packet->data + IPV4);
+
+    if (packet->length < HEADERS ||
+        (pl_tcp_agreed(connection, PL_TCP_ECN) && pl_ipv4_is_marked(ip)))
+        return false;
+    return take(netif, connection, packet, pl_tcp_stamp_length(connection));
 }
 
 /* Apart, so that a compiler does not join it with the way of frames that nobody looks for:
@@ -272,8 +278,9 @@ void pl_tcp_first_look(struct plumb_netif *netif, struct plumb_packet *packet) {
 
     if (!connection)
         pl_interface_rest(netif, packet);
-    else if (pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS) ? !take_stamped(netif, connection, packet)
-                                                          : !take(netif, connection, packet, 0))
+    else if (pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS | PL_TCP_ECN)
+                 ? !take_agreed(netif, connection, packet)
+                 : !take(netif, connection, packet, 0))
         pass_on(netif, packet);
 }
 

@@ -305,6 +305,7 @@ void pl_tcp_input_synchronised(struct plumb_tcp *connection, struct pl_segment *
         return;
     }
     pl_tcp_take_timestamps(connection, segment);
+    pl_tcp_take_ecn(connection, segment);
     bool taken = connection->state == PLUMB_TCP_STATE_SYN_RECEIVED
                      ? complete_handshake(connection, segment)
                      : pl_tcp_take_acknowledgement(connection, segment);

@@ -80,6 +80,7 @@ void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *s
         segment->sequence + 1;
     connection->send_window = (pl_tcp_size)segment->window;
     pl_tcp_agree_on_timestamps(connection, segment);
+    pl_tcp_agree_on_ecn(connection, segment);
 #ifdef CONFIG_PLUMB_TCP_SACK
     if (pl_tcp_option(segment, PL_TCP_OPTION_SACK_PERMITTED, 2))
         connection->agreed |= PL_TCP_SACK;

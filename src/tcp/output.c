@@ -28,6 +28,8 @@ static int emit(struct plumb_tcp *connection, struct plumb_packet *packet, uint3
     if (pl_tcp_is_offloaded(connection))
         packet->flags |= PLUMB_PACKET_CHECKSUM_OFFLOAD;
     word -= PL_IPV4_HEADER / 4;
+    if (control & PL_TCP_CAPABLE)
+        pl_ipv4_make_capable(word);
     pl_packet_push(packet,
                    PL_TCP_HEADER + PL_IPV4_HEADER + (has_front ? (unsigned)PL_ETHERNET_HEADER : 0));
     return has_front ? pl_link_send_front(neighbour, packet, word)
@@ -64,7 +66,8 @@ static int emit_control(struct plumb_tcp *connection, struct plumb_packet *packe
         packet->length = packet->total = (uint16_t)options;
         sum = pl_sum(packet->data, options);
     }
-    return emit(connection, packet, sequence, pl_tcp_control(flags, options), sum);
+    return emit(connection, packet, sequence,
+                pl_tcp_control(flags | pl_tcp_ecn_flags(connection, flags), options), sum);
 }
 
 static int send_control(struct plumb_tcp *connection, uint32_t sequence, uint8_t flags) {
@@ -230,10 +233,15 @@ static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segme
     bool last = whole && segment->next == NULL;
     bool fin = last && connection->flags & PL_TCP_FIN_QUEUED;
     uint32_t flags = PL_TCP_ACK | (last ? PL_TCP_PSH : 0U) | (fin ? PL_TCP_FIN : 0U);
+    bool fresh =
+        segment->sequence == connection->send_most && !(connection->flags & PL_TCP_PROBING);
+    flags |= pl_tcp_payload_flags(connection, fresh);
     int result = send_with_headers(connection, segment, flags, length);
 
     if (result != PLUMB_OK)
         return result;
+    if (flags & PL_TCP_CWR)
+        connection->agreed &= (uint8_t)~PL_TCP_REDUCED;
     pl_tcp_tally(connection, segments_out, 1);
     if (fin)
         connection->flags |= PL_TCP_FIN_SENT;

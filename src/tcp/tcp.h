@@ -118,6 +118,9 @@ enum pl_tcp_connection_flag {
 enum pl_tcp_agreed {
     PL_TCP_TIMESTAMPS = 1, /* RFC 7323: each segment but a RST carries them */
     PL_TCP_SACK = 2,       /* RFC 2018 */
+    PL_TCP_ECN = 4,        /* RFC 3168; and what follows from that: */
+    PL_TCP_ECHO = 8,       /* something marked has come: ECE until the peer says CWR */
+    PL_TCP_REDUCED = 16,   /* the window was reduced: CWR with the next new payload */
 };
 
 enum pl_tcp_deadline {
@@ -241,6 +244,9 @@ struct plumb_tcp {
 #endif
 
     uint32_t recover; /* send_most when recovery began */
+#ifdef CONFIG_PLUMB_TCP_ECN
+    uint32_t marked; /* send_most at the last reduction */
+#endif
 
     uint32_t timed_sequence;
     uint32_t timed_us;
@@ -352,8 +358,10 @@ static inline struct plumb *pl_tcp_stack(const struct plumb_tcp *connection) {
 
 /* Whether all of this was agreed on; false at once of what the build leaves out. */
 static inline bool pl_tcp_agreed(const struct plumb_tcp *connection, unsigned what) {
-    const unsigned built = PL_TCP_TIMESTAMPS * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS) +
-                           PL_TCP_SACK * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_SACK);
+    const unsigned built =
+        PL_TCP_TIMESTAMPS * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS) +
+        PL_TCP_SACK * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_SACK) +
+        (PL_TCP_ECN | PL_TCP_ECHO | PL_TCP_REDUCED) * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_ECN);
 
     return (connection->agreed & built & what) != 0;
 }
@@ -756,6 +764,81 @@ static inline bool pl_tcp_tells_blocks(const struct plumb_tcp *connection) {
 
 #endif
 
+/* ---- ecn.c ---- */
+
+/* Beside the flags of a segment that is to be sent: its datagram may be marked. */
+#define PL_TCP_CAPABLE 0x10000U
+
+#ifdef CONFIG_PLUMB_TCP_ECN
+
+/* Agrees on it when the peer's SYN does. */
+void pl_tcp_agree_on_ecn(struct plumb_tcp *connection, const struct pl_segment *syn);
+
+/* Takes the marks and echoes of a segment, before its acknowledgement is. */
+void pl_tcp_note_ecn(struct plumb_tcp *connection, const struct pl_segment *segment);
+
+/* What goes with these flags. */
+uint32_t pl_tcp_ecn_flags(const struct plumb_tcp *connection, uint32_t flags);
+
+static inline void pl_tcp_take_ecn(struct plumb_tcp *connection, const struct pl_segment *segment) {
+    if (pl_tcp_agreed(connection, PL_TCP_ECN))
+        pl_tcp_note_ecn(connection, segment);
+}
+
+/* The window was reduced, for whatever reason (section 6.1.2). */
+static inline void pl_tcp_note_reduced(struct plumb_tcp *connection) {
+    if (!pl_tcp_agreed(connection, PL_TCP_ECN))
+        return;
+    connection->agreed |= PL_TCP_REDUCED;
+    connection->marked = connection->send_most;
+}
+
+/* What goes with payload, which is new or not. */
+static inline uint32_t pl_tcp_payload_flags(struct plumb_tcp *connection, bool fresh) {
+    uint32_t flags = 0;
+
+    if (!pl_tcp_agreed(connection, PL_TCP_ECN))
+        return 0;
+    if (pl_tcp_agreed(connection, PL_TCP_ECHO))
+        flags |= PL_TCP_ECE;
+    if (fresh)
+        flags |= pl_tcp_agreed(connection, PL_TCP_REDUCED) ? PL_TCP_CAPABLE | PL_TCP_CWR
+                                                           : PL_TCP_CAPABLE;
+    return flags;
+}
+
+#else
+
+static inline void pl_tcp_agree_on_ecn(const struct plumb_tcp *connection,
+                                       const struct pl_segment *syn) {
+    (void)connection;
+    (void)syn;
+}
+
+static inline void pl_tcp_take_ecn(const struct plumb_tcp *connection,
+                                   const struct pl_segment *segment) {
+    (void)connection;
+    (void)segment;
+}
+
+static inline uint32_t pl_tcp_ecn_flags(const struct plumb_tcp *connection, uint32_t flags) {
+    (void)connection;
+    (void)flags;
+    return 0;
+}
+
+static inline void pl_tcp_note_reduced(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline uint32_t pl_tcp_payload_flags(const struct plumb_tcp *connection, bool fresh) {
+    (void)connection;
+    (void)fresh;
+    return 0;
+}
+
+#endif
+
 /* ---- timestamps.c ---- */
 
 #ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
@@ -1078,6 +1161,8 @@ int pl_tcp_congestion_choose(struct plumb_tcp *connection, uint32_t algorithm);
 void pl_tcp_congestion_start(struct plumb_tcp *connection);
 /* `bytes` were acknowledged by `count` segments, while nothing was amiss. */
 void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint32_t count);
+/* The peer echoes a router's mark: as after a loss, but nothing is to be sent again. */
+void pl_tcp_congestion_ecn(struct plumb_tcp *connection);
 /* Something of what is out was lost: sets the threshold. */
 void pl_tcp_congestion_lost(struct plumb_tcp *connection);
 void pl_tcp_congestion_timeout(struct plumb_tcp *connection);

@@ -32,6 +32,8 @@ enum {
     TCP_PSH = 8,
     TCP_ACK = 16,
     TCP_URG = 32,
+    TCP_ECE = 64,
+    TCP_CWR = 128,
 };
 
 struct frame {
