@@ -315,8 +315,23 @@ static bool is_fin(const struct frame *frame) {
            frame->bytes[23] == 6 && frame->bytes[47] & TCP_FIN;
 }
 
-/* At most one reply (and what had waited for an ARP answer, or tells of fragments; and, as
- * the user closes when the peer has, a FIN), and nothing in it that was not received. */
+/* Is the reply an acknowledgement with blocks (RFC 2018)? Payload has no room for them: what
+ * the stack's user answers goes by itself. */
+static bool tells_blocks(const struct frame *reply) {
+    unsigned end = FRAME_TRANSPORT + (reply->bytes[46] >> 4) * 4U;
+    if (reply->length < FRAME_TCP_PAYLOAD || frame_get16(reply, 12) != 0x0800 ||
+        reply->bytes[23] != 6 || end > reply->length)
+        return false;
+    for (unsigned i = FRAME_TCP_PAYLOAD; i + 1 < end;) {
+        if (reply->bytes[i] == 5)
+            return true;
+        i += reply->bytes[i] == 1 ? 1U : reply->bytes[i + 1] ? reply->bytes[i + 1] : 40U;
+    }
+    return false;
+}
+
+/* At most one reply (and what had waited for an ARP answer, or tells of fragments or blocks;
+ * and, as the user closes when the peer has, a FIN), and nothing in it that was not received. */
 static const char *check_replies(struct trial *trial) {
     unsigned network, most = type_of(&trial->frame, &network) == 0x0806 ? 2 : 1, count = 0;
     bool closed = false;
@@ -325,6 +340,7 @@ static const char *check_replies(struct trial *trial) {
         CHECK(!poison_shows(&trial->reply));
         CHECK(frame_checksums_good(&trial->reply));
         learn(trial);
+        most += tells_blocks(&trial->reply) && count == 0;
         count += closed || !is_fin(&trial->reply);
         closed |= is_fin(&trial->reply);
     }
