@@ -390,7 +390,7 @@ static void refused_acks_do_not_echo_for_ever(void **state) {
 /* ---- acknowledgements that lie ---- */
 
 /* RFC 3465: many acknowledgements of few bytes each open the window no faster. */
-static void divided_acknowledgements(void **state) {
+static void test_hostile_57_divided_acknowledgements(void **state) {
     (void)state;
     struct user user = {0};
     struct peer peer;
@@ -409,7 +409,7 @@ static void divided_acknowledgements(void **state) {
 }
 
 /* Forged duplicates inflate no further than what was out. */
-static void forged_duplicates(void **state) {
+static void test_hostile_57_forged_duplicates(void **state) {
     (void)state;
     struct user user = {0};
     struct peer peer;
@@ -429,7 +429,7 @@ static void forged_duplicates(void **state) {
 }
 
 /* 100 000 one-byte segments with holes between them: memory and work stay bounded. */
-static void tiny_segments_out_of_order(void **state) {
+static void test_hostile_56_tiny_segments_out_of_order(void **state) {
     (void)state;
     struct user user = {0};
     struct peer peer;
@@ -621,8 +621,10 @@ HARNESS_MAIN(
     cmocka_unit_test(land), cmocka_unit_test(reset_only_when_exact),
     cmocka_unit_test(syn_is_challenged), cmocka_unit_test(acknowledgement_of_what_was_never_sent),
     cmocka_unit_test(challenges_are_limited), cmocka_unit_test(segments_outside_the_window),
-    cmocka_unit_test(refused_acks_do_not_echo_for_ever), cmocka_unit_test(divided_acknowledgements),
-    cmocka_unit_test(forged_duplicates), cmocka_unit_test(tiny_segments_out_of_order),
+    cmocka_unit_test(refused_acks_do_not_echo_for_ever),
+    cmocka_unit_test(test_hostile_57_divided_acknowledgements),
+    cmocka_unit_test(test_hostile_57_forged_duplicates),
+    cmocka_unit_test(test_hostile_56_tiny_segments_out_of_order),
     cmocka_unit_test(icmp_errors_do_not_end_a_connection),
     cmocka_unit_test(icmp_ends_a_connection_attempt), cmocka_unit_test(no_buffer_to_answer_with),
     cmocka_unit_test(no_segment_to_send_with),

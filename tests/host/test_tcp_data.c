@@ -100,7 +100,7 @@ static void overlaps_deliver_once(void **state) {
 }
 
 /* An overlap with other bytes: what is delivered never changes, nor twice. */
-static void overlap_with_different_bytes(void **state) {
+static void test_hostile_62_overlap_with_different_bytes(void **state) {
     (void)state;
     struct user user = {0};
     struct peer peer;
@@ -364,7 +364,7 @@ static void posted_memory_and_a_wrong_checksum(void **state) {
 #define POSTED
 #endif
 
-static void fin_out_of_order_and_again(void **state) {
+static void test_hostile_63_fin_out_of_order_and_again(void **state) {
     (void)state;
     struct user user = {0};
     struct peer peer;
@@ -388,7 +388,7 @@ static void fin_out_of_order_and_again(void **state) {
     disconnected(world, &user);
 }
 
-static void receive_across_the_wrap(void **state) {
+static void test_hostile_61_receive_across_the_wrap(void **state) {
     (void)state;
     static const uint32_t starts[] = {0xffffffffU, 0xfffffff0U, 0x7fffffffU, 0x7ffffff0U, 0};
     fill(7);
@@ -441,7 +441,7 @@ static void small_and_large_sends_arrive(void **state) {
 }
 
 /* Our own numbers wrap: the clock that they follow (RFC 6528) is set so that they do. */
-static void send_across_the_wrap(void **state) {
+static void test_hostile_61_send_across_the_wrap(void **state) {
     (void)state;
     static const uint32_t starts[] = {0xffffffffU, 0xffffff00U, 0xfffff000U, 0x7fffff00U};
     static uint8_t got[20000];
@@ -711,7 +711,7 @@ static void only_true_duplicates_count(void **state) {
     disconnected(world, &user);
 }
 
-static void peer_window_is_obeyed(void **state) {
+static void test_hostile_59_peer_window_that_shrinks(void **state) {
     (void)state;
     struct user user = {0};
     struct peer peer;
@@ -766,7 +766,7 @@ static void tiny_window_is_not_filled_at_once(void **state) {
 }
 
 /* RFC 9293 section 3.8.6.1: probes for as long as they are answered. */
-static void closed_window_is_probed_for_ever(void **state) {
+static void test_hostile_58_closed_window_is_probed_for_ever(void **state) {
     (void)state;
     struct user user = {0};
     struct peer peer;
@@ -1477,46 +1477,52 @@ static void idle_users_of_small_buffers_starve_nobody(void **state) {
     disconnected(world, &reader);
 }
 
-HARNESS_MAIN(
-    cmocka_unit_test(user_timeout_begins_with_queueing),
-    cmocka_unit_test(fin_passes_a_closed_window),
-    cmocka_unit_test(idle_users_of_small_buffers_starve_nobody),
+HARNESS_MAIN(cmocka_unit_test(user_timeout_begins_with_queueing),
+             cmocka_unit_test(fin_passes_a_closed_window),
+             cmocka_unit_test(idle_users_of_small_buffers_starve_nobody),
 
-    cmocka_unit_test(in_order_bytes_arrive), cmocka_unit_test(every_order_of_four_segments),
-    cmocka_unit_test(overlaps_deliver_once), cmocka_unit_test(overlap_with_different_bytes),
-    cmocka_unit_test(out_of_order_is_acknowledged_at_once),
-    cmocka_unit_test(duplicate_is_acknowledged_at_once),
-    cmocka_unit_test(acknowledgement_is_delayed),
-    cmocka_unit_test(second_full_segment_is_acknowledged),
-    cmocka_unit_test(burst_costs_one_acknowledgement),
-    cmocka_unit_test(acknowledgement_rides_on_data),
-    cmocka_unit_test(receive_window_closes_and_opens), cmocka_unit_test(peek_and_consume),
-    POSTED cmocka_unit_test(fin_out_of_order_and_again), cmocka_unit_test(receive_across_the_wrap),
-    cmocka_unit_test(small_and_large_sends_arrive), cmocka_unit_test(send_across_the_wrap),
-    cmocka_unit_test(nagle_holds_small_segments), cmocka_unit_test(nagle_lets_full_segments_go),
-    cmocka_unit_test(time_out_backs_off), cmocka_unit_test(sent_again_while_still_in_the_ring),
-    cmocka_unit_test(round_trip_sets_the_time_out),
-    cmocka_unit_test(a_retransmitted_segment_is_not_timed),
-    cmocka_unit_test(a_fast_retransmitted_segment_is_not_timed),
-    cmocka_unit_test(fast_retransmit_and_partial_acknowledgements),
-    cmocka_unit_test(only_true_duplicates_count), cmocka_unit_test(peer_window_is_obeyed),
-    cmocka_unit_test(tiny_window_is_not_filled_at_once),
-    cmocka_unit_test(closed_window_is_probed_for_ever),
-    cmocka_unit_test(unanswered_probes_end_the_connection),
-    cmocka_unit_test(keepalive_finds_the_dead), cmocka_unit_test(user_timeout),
-    cmocka_unit_test(what_is_left_out_is_refused),
-    cmocka_unit_test(reference_is_released_when_acknowledged),
-    cmocka_unit_test(reference_is_released_at_every_end),
-    cmocka_unit_test(reference_is_refused_whole), cmocka_unit_test(full_send_buffer_and_writable),
-    cmocka_unit_test(last_bytes_after_a_long_silence_are_sent_again),
-    cmocka_unit_test(user_timeout_begins_with_sending),
-    cmocka_unit_test(fast_retransmit_after_two_gigabytes),
-    cmocka_unit_test(window_offered_is_taken_to_its_edge),
-    cmocka_unit_test(one_who_does_not_read_starves_nobody),
-    cmocka_unit_test(small_windows_pass_a_queue_that_emptied_the_pool),
-    cmocka_unit_test(tiny_window_at_first_makes_no_tiny_segments),
-    cmocka_unit_test(one_pool_for_all_still_answers_arp),
-    cmocka_unit_test(reference_is_acknowledged_in_the_midst),
-    cmocka_unit_test(reference_partly_sent_is_released_by_an_abort),
-    cmocka_unit_test(release_may_send_more),
-    cmocka_unit_test(release_that_always_sends_keeps_no_poll))
+             cmocka_unit_test(in_order_bytes_arrive),
+             cmocka_unit_test(every_order_of_four_segments),
+             cmocka_unit_test(overlaps_deliver_once),
+             cmocka_unit_test(test_hostile_62_overlap_with_different_bytes),
+             cmocka_unit_test(out_of_order_is_acknowledged_at_once),
+             cmocka_unit_test(duplicate_is_acknowledged_at_once),
+             cmocka_unit_test(acknowledgement_is_delayed),
+             cmocka_unit_test(second_full_segment_is_acknowledged),
+             cmocka_unit_test(burst_costs_one_acknowledgement),
+             cmocka_unit_test(acknowledgement_rides_on_data),
+             cmocka_unit_test(receive_window_closes_and_opens), cmocka_unit_test(peek_and_consume),
+             POSTED cmocka_unit_test(test_hostile_63_fin_out_of_order_and_again),
+             cmocka_unit_test(test_hostile_61_receive_across_the_wrap),
+             cmocka_unit_test(small_and_large_sends_arrive),
+             cmocka_unit_test(test_hostile_61_send_across_the_wrap),
+             cmocka_unit_test(nagle_holds_small_segments),
+             cmocka_unit_test(nagle_lets_full_segments_go), cmocka_unit_test(time_out_backs_off),
+             cmocka_unit_test(sent_again_while_still_in_the_ring),
+             cmocka_unit_test(round_trip_sets_the_time_out),
+             cmocka_unit_test(a_retransmitted_segment_is_not_timed),
+             cmocka_unit_test(a_fast_retransmitted_segment_is_not_timed),
+             cmocka_unit_test(fast_retransmit_and_partial_acknowledgements),
+             cmocka_unit_test(only_true_duplicates_count),
+             cmocka_unit_test(test_hostile_59_peer_window_that_shrinks),
+             cmocka_unit_test(tiny_window_is_not_filled_at_once),
+             cmocka_unit_test(test_hostile_58_closed_window_is_probed_for_ever),
+             cmocka_unit_test(unanswered_probes_end_the_connection),
+             cmocka_unit_test(keepalive_finds_the_dead), cmocka_unit_test(user_timeout),
+             cmocka_unit_test(what_is_left_out_is_refused),
+             cmocka_unit_test(reference_is_released_when_acknowledged),
+             cmocka_unit_test(reference_is_released_at_every_end),
+             cmocka_unit_test(reference_is_refused_whole),
+             cmocka_unit_test(full_send_buffer_and_writable),
+             cmocka_unit_test(last_bytes_after_a_long_silence_are_sent_again),
+             cmocka_unit_test(user_timeout_begins_with_sending),
+             cmocka_unit_test(fast_retransmit_after_two_gigabytes),
+             cmocka_unit_test(window_offered_is_taken_to_its_edge),
+             cmocka_unit_test(one_who_does_not_read_starves_nobody),
+             cmocka_unit_test(small_windows_pass_a_queue_that_emptied_the_pool),
+             cmocka_unit_test(tiny_window_at_first_makes_no_tiny_segments),
+             cmocka_unit_test(one_pool_for_all_still_answers_arp),
+             cmocka_unit_test(reference_is_acknowledged_in_the_midst),
+             cmocka_unit_test(reference_partly_sent_is_released_by_an_abort),
+             cmocka_unit_test(release_may_send_more),
+             cmocka_unit_test(release_that_always_sends_keeps_no_poll))
