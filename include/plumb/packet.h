@@ -70,7 +70,10 @@ struct plumb_packet {
     } owner;
     uint32_t sequence; /* for the protocol that queues the packet */
     uint32_t sum;      /* partial checksum of the payload, for the same */
-    uint16_t mark;     /* for the same */
+#ifdef CONFIG_PLUMB_TCP_RACK
+    uint32_t sent_us; /* when it was last sent, for the same */
+#endif
+    uint16_t mark; /* for the same */
 } PLUMB_PACKET_PLACE;
 
 /* A fixed number of descriptors, with a buffer each or without (a reference pool). */

@@ -83,7 +83,8 @@ struct plumb_options {
      (39 + 6 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_LINKED) +                                            \
       3 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_REMEMBER) +                                               \
       4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_WINDOW_SCALE) +                                           \
-      4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_CUBIC) +                                                  \
+      5 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_CUBIC) + 10 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_RACK) +      \
+      3 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_UNDO) +                                                   \
       2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_BUFFER_LIMITS) +                                          \
       2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_KEEPALIVE) +                                              \
       PLUMB_IS_SET_(CONFIG_PLUMB_TCP_USER_TIMEOUT) + 4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_POST) +    \

@@ -89,8 +89,8 @@ static inline void release(struct plumb_tcp *connection, uint32_t bytes) {
         cut_front(segment, left);
 }
 
-/* Something new was acknowledged, by `count` segments. */
-static void advance(struct plumb_tcp *connection, uint32_t acknowledgement, uint32_t count) {
+/* Something new was acknowledged: what follows from it beside congestion control. */
+static inline void move_unacked(struct plumb_tcp *connection, uint32_t acknowledgement) {
     uint32_t bytes = acknowledgement - connection->send_unacked;
 
     if (connection->flags & PL_TCP_TIMING)
@@ -106,6 +106,17 @@ static void advance(struct plumb_tcp *connection, uint32_t acknowledgement, uint
         connection->send_next = acknowledgement;
         connection->send_unsent = connection->send_first;
     }
+    if (connection->flags & PL_TCP_WANT_WRITABLE)
+        pl_tcp_offer_room(connection);
+    if (!(connection->flags & PL_TCP_PENDING))
+        pl_tcp_pend(connection);
+}
+
+/* Something new was acknowledged, by `count` segments. */
+static void advance(struct plumb_tcp *connection, uint32_t acknowledgement, uint32_t count) {
+    uint32_t bytes = acknowledgement - connection->send_unacked;
+
+    move_unacked(connection, acknowledgement);
     if (connection->flags & PL_TCP_RECOVERY) {
         pl_tcp_recovery_acknowledgement(connection, bytes);
     } else {
@@ -113,17 +124,27 @@ static void advance(struct plumb_tcp *connection, uint32_t acknowledgement, uint
         /* Follows, or it would come to lie ahead after 2^31 bytes. */
         if (pl_after(acknowledgement - 1, connection->recover))
             connection->recover = acknowledgement - 1;
+        pl_tcp_undo_step(connection, bytes);
     }
     connection->duplicates = 0;
     if (acknowledgement == connection->send_most && !connection->send_first)
         pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
     else
         pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, connection->rto_ms);
-    if (connection->flags & PL_TCP_WANT_WRITABLE)
-        pl_tcp_offer_room(connection);
-    if (!(connection->flags & PL_TCP_PENDING))
-        pl_tcp_pend(connection);
 }
+
+#ifdef CONFIG_PLUMB_TCP_RACK
+uint32_t pl_tcp_advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
+    uint32_t bytes = acknowledgement - connection->send_unacked;
+    uint32_t delivered = pl_tcp_note_release(connection, bytes);
+
+    move_unacked(connection, acknowledgement);
+    /* Follows, or it would come to lie ahead after 2^31 bytes. */
+    if (pl_after(acknowledgement, connection->recover) && !(connection->flags & PL_TCP_RECOVERY))
+        connection->recover = acknowledgement - 1;
+    return delivered;
+}
+#endif
 
 #ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
 
@@ -131,6 +152,12 @@ void pl_tcp_take_deferred(struct plumb_tcp *connection) {
     uint32_t count = connection->deferred_count;
 
     connection->deferred_count = 0;
+#ifdef CONFIG_PLUMB_TCP_RACK
+    if (pl_tcp_racks(connection)) {
+        pl_tcp_rack_deferred(connection, connection->deferred, count);
+        return;
+    }
+#endif
     advance(connection, connection->deferred, count);
 }
 
@@ -139,7 +166,9 @@ void pl_tcp_take_deferred(struct plumb_tcp *connection) {
 /* Brings it nothing but an acknowledgement? */
 static inline bool is_plain(const struct plumb_tcp *connection, const struct pl_segment *segment) {
     return pl_tcp_scaled(connection, segment->window) == connection->send_window &&
-           !pl_after(connection->window_sequence, segment->sequence);
+           !pl_after(connection->window_sequence, segment->sequence) &&
+           (!pl_tcp_racks(connection) ||
+            segment->options_length <= pl_tcp_stamp_length(connection));
 }
 
 bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment) {
@@ -159,6 +188,12 @@ bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_s
         return false;
     }
     bool changed = take_window(connection, segment);
+#ifdef CONFIG_PLUMB_TCP_RACK
+    if (pl_tcp_racks(connection)) {
+        pl_tcp_rack_acknowledgement(connection, segment, ahead);
+        return true;
+    }
+#endif
     if (ahead)
         advance(connection, acknowledgement, 1);
     else if (!changed && !segment->length && !(segment->flags & PL_TCP_FIN) &&

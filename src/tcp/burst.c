@@ -22,6 +22,9 @@ struct template {
     uint8_t flags; /* of a packet that begins with headers */
     bool ending;   /* the last segment is another's, as a FIN goes with it */
     uint16_t size, total;
+#ifdef CONFIG_PLUMB_TCP_RACK
+    uint32_t now_us;
+#endif
     struct plumb_netif *netif;
     struct plumb_pool *headers;
 };
@@ -66,6 +69,9 @@ prepare(struct plumb_tcp *connection, struct pl_neighbour *neighbour, struct tem
     template->ending = (connection->flags & PL_TCP_FIN_QUEUED) != 0;
     template->size = connection->mss;
     template->total = (uint16_t)(template->size + PUSHED(options));
+#ifdef CONFIG_PLUMB_TCP_RACK
+    template->now_us = (uint32_t)pl_tcp_stack(connection)->now_us;
+#endif
     template->netif = connection->netif;
     template->headers = pl_tcp_stack(connection)->options.headers;
 }
@@ -159,6 +165,9 @@ PL_INLINE uint32_t send_alike(struct plumb_tcp *connection, struct pl_neighbour 
             *result = outcome;
             break;
         }
+#ifdef CONFIG_PLUMB_TCP_RACK
+        segment->sent_us = template.now_us;
+#endif
         count++;
         left -= template.size;
         segment = segment->next;
@@ -202,6 +211,7 @@ bool pl_tcp_send_burst(struct plumb_tcp *connection) {
         pl_tcp_begin_timing(connection, begin + size);
         connection->send_next = connection->send_most = begin + count * size;
         pl_tcp_tally(connection, segments_out, count);
+        pl_tcp_count_out(connection, count * size);
         pl_tcp_time_oldest(connection);
     }
     if (result == PLUMB_ERROR_NO_BUFFER)

@@ -125,6 +125,7 @@ void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint3
 void pl_tcp_congestion_lost(struct plumb_tcp *connection) {
     uint32_t flight = pl_tcp_in_flight(connection), least = 2U * connection->mss;
 
+    pl_tcp_undo_note(connection);
     /* What limited transmit adds does not count (RFC 5681 section 3.1). */
     if (flight > connection->congestion_window)
         flight = connection->congestion_window;
@@ -138,6 +139,7 @@ void pl_tcp_congestion_lost(struct plumb_tcp *connection) {
 void pl_tcp_congestion_ecn(struct plumb_tcp *connection) {
     pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_ecn);
     pl_tcp_congestion_lost(connection);
+    pl_tcp_undo_never(connection); /* a mark is no mistake */
     if (connection->congestion_window > connection->slow_start_threshold)
         connection->congestion_window = connection->slow_start_threshold;
 }
@@ -149,6 +151,10 @@ void pl_tcp_congestion_timeout(struct plumb_tcp *connection) {
         pl_tcp_congestion_lost(connection);
     algorithm(connection)->restart(connection, true);
     connection->congestion_window = connection->mss;
+}
+
+void pl_tcp_congestion_resume(struct plumb_tcp *connection) {
+    algorithm(connection)->restart(connection, false);
 }
 
 /* RFC 5681 section 4.1: nothing was sent for longer than the time-out, so nothing is known

@@ -215,6 +215,7 @@ static inline void note_sent(struct plumb_tcp *connection, uint32_t sequence, ui
         connection->send_next = connection->send_most = end;
     } else {
         pl_tcp_tally(connection, retransmitted, 1);
+        pl_tcp_undo_repeated(connection);
         pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_retransmitted);
         /* Karn: what was sent twice is not timed. */
         connection->flags &= (uint16_t)~PL_TCP_TIMING;
@@ -247,6 +248,7 @@ static int send_segment(struct plumb_tcp *connection, struct plumb_packet *segme
         connection->flags |= PL_TCP_FIN_SENT;
     if (whole && connection->send_unsent == segment)
         connection->send_unsent = segment->next;
+    pl_tcp_mark_sent(connection, segment, segment->sequence != connection->send_most);
     note_sent(connection, segment->sequence, segment->sequence + length + fin);
     return PLUMB_OK;
 }
@@ -266,6 +268,12 @@ void pl_tcp_rewind(struct plumb_tcp *connection) {
     connection->send_unsent = connection->send_first;
     connection->send_next = connection->send_unacked;
     connection->flags &= (uint16_t) ~(PL_TCP_FIN_SENT | PL_TCP_TIMING);
+    pl_tcp_forget_marks(connection);
+}
+
+void pl_tcp_send_whole(struct plumb_tcp *connection, struct plumb_packet *segment) {
+    if (pl_tcp_fit(connection, segment))
+        send_segment(connection, segment, segment->total);
 }
 
 void pl_tcp_send_oldest(struct plumb_tcp *connection) {
@@ -277,8 +285,11 @@ void pl_tcp_send_oldest(struct plumb_tcp *connection) {
             send_fin(connection);
         return;
     }
-    if (pl_tcp_fit(connection, oldest))
-        send_segment(connection, oldest, oldest->total < window ? oldest->total : window);
+    /* Where there is no packet to cut it in two, as the queue itself may hold them all, its
+     * front goes by itself. */
+    if (!pl_tcp_fit(connection, oldest) && window > connection->mss)
+        window = connection->mss;
+    send_segment(connection, oldest, oldest->total < window ? oldest->total : window);
 }
 
 /* ---- what may go now ---- */
@@ -290,14 +301,59 @@ static bool held_back(const struct plumb_tcp *connection, const struct plumb_pac
            !pl_before(connection->send_next, connection->send_most);
 }
 
+#ifdef CONFIG_PLUMB_TCP_RACK
+
+/* RFC 6675 section 5, NextSeg (1): what was lost goes first. False when there is no use in
+ * going on. */
+static bool send_lost(struct plumb_tcp *connection) {
+    struct plumb_packet *segment = connection->send_first;
+
+    while ((segment = pl_tcp_next_lost(connection, segment)) != NULL) {
+        if (!pl_tcp_fit(connection, segment))
+            return false;
+        uint32_t end = segment->sequence + segment->total - connection->send_unacked;
+        if (pl_tcp_pipe(connection) + segment->total > connection->congestion_window ||
+            end > connection->send_window ||
+            send_segment(connection, segment, segment->total) != PLUMB_OK)
+            return false;
+    }
+    return true;
+}
+
+/* What is sent in order next, whether again or for the first time. */
+static struct plumb_packet *next_unsent(struct plumb_tcp *connection) {
+    if (connection->flags & PL_TCP_WATCHED && pl_tcp_racks(connection))
+        pl_tcp_skip_sacked(connection);
+    return connection->send_unsent;
+}
+
+#else
+
+static bool send_lost(const struct plumb_tcp *connection) {
+    (void)connection;
+    return true;
+}
+
+static struct plumb_packet *next_unsent(const struct plumb_tcp *connection) {
+    return connection->send_unsent;
+}
+
+#endif
+
 static void send_queue(struct plumb_tcp *connection) {
+    const uint16_t amiss = PL_TCP_RECOVERY | PL_TCP_WATCHED;
     struct plumb_packet *segment;
 
+    if (connection->flags & amiss && pl_tcp_racks(connection) && !send_lost(connection))
+        return;
     if (!pl_tcp_send_burst(connection))
         return;
-    while ((segment = connection->send_unsent) != NULL) {
-        if (!pl_tcp_fit(connection, segment))
+    while ((segment = next_unsent(connection)) != NULL) {
+        if (!pl_tcp_fit(connection, segment)) {
+            if (!pl_tcp_in_flight(connection))
+                pl_tcp_send_oldest(connection); /* a part of it */
             return;
+        }
         /* What a small window cuts in two is left to the timer: half a segment sent
          * at once is a silly window's (RFC 9293 section 3.8.6.2.1). */
         if (held_back(connection, segment) ||

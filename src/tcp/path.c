@@ -85,6 +85,10 @@ bool pl_tcp_split(struct plumb_tcp *connection, struct plumb_packet *segment) {
     rest->length = rest->total = (uint16_t)left;
     rest->flags = PLUMB_PACKET_RETAINED | PLUMB_PACKET_SUMMED;
     rest->sequence = segment->sequence + length;
+#ifdef CONFIG_PLUMB_TCP_RACK
+    rest->mark = segment->mark;
+    rest->sent_us = segment->sent_us;
+#endif
     rest->sum = pl_copy_sum(rest->data, segment->data + length, left);
     rest->next = segment->next;
     segment->next = rest;

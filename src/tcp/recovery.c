@@ -8,7 +8,15 @@
 #define DUPLICATES_TO_RETRANSMIT 3U
 
 void pl_tcp_recovery_timeout(struct plumb_tcp *connection) {
+    /* Within what another one has sent again nothing is known (RFC 5682 section 2.1, step 1). */
+    bool known = connection->retries == 0 && !(connection->flags & PL_TCP_RECOVERY) &&
+                 !pl_before(connection->send_unacked, connection->recover);
+
     pl_tcp_congestion_timeout(connection);
+    if (known)
+        pl_tcp_undo_timeout(connection);
+    else
+        pl_tcp_undo_never(connection);
     connection->recover = connection->send_most;
     connection->flags &= (uint16_t)~PL_TCP_RECOVERY;
     connection->duplicates = 0;
@@ -27,6 +35,7 @@ static void enter_recovery(struct plumb_tcp *connection) {
 void pl_tcp_duplicate_acknowledgement(struct plumb_tcp *connection) {
     if (connection->duplicates < UINT8_MAX)
         connection->duplicates++;
+    pl_tcp_undo_step(connection, 0);
     if (connection->flags & PL_TCP_RECOVERY) {
         /* Each tells of a segment that has left the network; but of no more of
          * them than were out. */

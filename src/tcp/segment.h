@@ -116,7 +116,13 @@ static inline uint32_t pl_tcp_sum_kept(struct plumb_packet *segment) {
 static inline uint32_t pl_tcp_usable_window(const struct plumb_tcp *connection) {
     uint32_t network = connection->congestion_window;
 
-    if (!(connection->flags & PL_TCP_RECOVERY) && connection->duplicates < 3)
+#ifdef CONFIG_PLUMB_TCP_RACK
+    /* There what has left the network makes room, however much it is. */
+    if (pl_tcp_racks(connection))
+        network += connection->left_network;
+    else
+#endif
+        if (!(connection->flags & PL_TCP_RECOVERY) && connection->duplicates < 3)
         network += (uint32_t)connection->duplicates * connection->mss;
     return network < connection->send_window ? network : connection->send_window;
 }

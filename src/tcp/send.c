@@ -98,6 +98,9 @@ static bool add_copy(struct plumb_tcp *connection, const uint8_t *bytes, uint32_
     }
     segment->length = segment->total = (uint16_t)length;
     segment->flags = PLUMB_PACKET_RETAINED | PLUMB_PACKET_SUMMED;
+#ifdef CONFIG_PLUMB_TCP_RACK
+    segment->mark = 0;
+#endif
     segment->sequence = connection->send_unacked + connection->send_queued;
     segment->sum = pl_copy_sum(segment->data, bytes, length);
     enqueue(connection, segment, segment, length);
@@ -173,6 +176,9 @@ static void add_references(struct plumb_tcp *connection, struct plumb_reference 
         segment->flags = flags;
         segment->owner.reference = reference;
         segment->sequence = sequence;
+#ifdef CONFIG_PLUMB_TCP_RACK
+        segment->mark = 0;
+#endif
         segment = segment->next;
         data += size;
         sequence += size;

@@ -112,7 +112,19 @@ enum pl_tcp_connection_flag {
     PL_TCP_SCALING = 4096,      /* window scale was agreed on */
     PL_TCP_SYN_REPEATED = 8192, /* the SYN had to be sent again */
     PL_TCP_LISTENED = 16384,    /* the listener's, whose user has not been offered it */
+    PL_TCP_WATCHED = 32768,     /* each acknowledgement is looked at by itself: rack.c */
 };
+
+/* What became of a segment in the send queue, in its `mark`: rack.c. */
+enum pl_tcp_mark {
+    PL_TCP_SACKED = 1,
+    PL_TCP_LOST = 2,
+    PL_TCP_RESENT = 4,
+    PL_TCP_REPEATED = 8,
+};
+
+/* What F-RTO has done since a time-out. */
+enum pl_tcp_undo_step { PL_TCP_UNDO_NONE, PL_TCP_UNDO_SENT_OLDEST, PL_TCP_UNDO_SENT_NEW };
 
 /* What both SYNs have agreed on. */
 enum pl_tcp_agreed {
@@ -174,8 +186,11 @@ struct plumb_tcp {
     uint16_t rto_ms;
     uint16_t challenge_second; /* the present one of challenges, of 1024 ms */
     uint16_t reordered_count;
-#ifdef CONFIG_PLUMB_TCP_CUBIC
-    uint16_t cubic_plateau_ms; /* K */
+#if defined(CONFIG_PLUMB_TCP_CUBIC) || defined(CONFIG_PLUMB_TCP_RACK)
+    union {
+        uint16_t cubic_plateau_ms; /* K */
+        uint16_t prr_ratio;        /* of the threshold to what was out, 65536ths less 1 */
+    };
 #endif
     uint16_t flags; /* enum pl_tcp_connection_flag */
     uint8_t state;  /* enum plumb_tcp_state */
@@ -218,9 +233,35 @@ struct plumb_tcp {
 #endif
 
 #ifdef CONFIG_PLUMB_TCP_CUBIC
-    pl_tcp_size cubic_most;     /* W_max */
-    pl_tcp_size cubic_friendly; /* W_est; 0: no epoch has begun */
-    uint32_t cubic_begun_ms;
+    pl_tcp_size cubic_most; /* W_max */
+#endif
+#if defined(CONFIG_PLUMB_TCP_CUBIC) || defined(CONFIG_PLUMB_TCP_RACK)
+    union {
+        struct {
+            pl_tcp_size friendly; /* W_est; 0: no epoch has begun */
+            uint32_t begun_ms;
+        } cubic; /* of use outside of recovery */
+        struct {
+            pl_tcp_size delivered, out; /* since recovery began */
+        } prr;                          /* in it */
+    };
+#endif
+#ifdef CONFIG_PLUMB_TCP_UNDO
+    pl_tcp_size undo_window; /* before the last reduction; 0: nothing to go back to */
+    pl_tcp_size undo_threshold;
+    uint8_t undo_count; /* segments sent again since, up to UINT8_MAX */
+    uint8_t undo_step;  /* enum pl_tcp_undo_step */
+#endif
+#ifdef CONFIG_PLUMB_TCP_RACK
+    pl_tcp_size left_network; /* bytes between send_unacked and send_next that are not in it */
+    uint32_t rack_sent_us;    /* when that was sent which was sent last of what was delivered, */
+    uint32_t rack_end;        /* where it ends, */
+    uint32_t rack_rtt_us;     /* and how long it took */
+    uint32_t rack_least_us;   /* the shortest round trip; 0: none yet */
+    uint32_t probe_end;
+    uint8_t rack_flags;
+    uint8_t rack_widenings;  /* of the reordering window, quarters of the shortest round trip */
+    uint8_t rack_recoveries; /* until it shrinks again */
 #endif
 
     uint32_t receive_next;
@@ -937,7 +978,7 @@ static inline void pl_tcp_settle_deferred(struct plumb_tcp *connection) {
  * it is of new bytes and there is nothing special about the connection. */
 static inline bool pl_tcp_defer(struct plumb_tcp *connection, uint32_t sequence,
                                 uint32_t acknowledgement) {
-    const uint16_t special = PL_TCP_RECOVERY | PL_TCP_PROBING | PL_TCP_FIN_QUEUED;
+    const uint16_t special = PL_TCP_RECOVERY | PL_TCP_PROBING | PL_TCP_FIN_QUEUED | PL_TCP_WATCHED;
     uint32_t count = connection->deferred_count;
     uint32_t before = count ? connection->deferred : connection->send_unacked;
 
@@ -969,6 +1010,10 @@ static inline bool pl_tcp_defer(const struct plumb_tcp *connection, uint32_t seq
 static inline void pl_tcp_want_writable(struct plumb_tcp *connection) {
     connection->flags |= PL_TCP_WANT_WRITABLE;
 }
+
+/* Moves send_unacked, which lies behind, up to `acknowledgement`; returns how many bytes of
+ * it were not delivered before. */
+uint32_t pl_tcp_advance(struct plumb_tcp *connection, uint32_t acknowledgement);
 
 /* Tells a user who met a full buffer of room again, once it is worth a call. */
 void pl_tcp_offer_room(struct plumb_tcp *connection);
@@ -1015,6 +1060,9 @@ void pl_tcp_drop_sent(struct plumb_tcp *connection);
 
 /* Sends what may be sent now, and an acknowledgement if one is due. */
 void pl_tcp_output(struct plumb_tcp *connection);
+
+/* Sends a segment, whatever the windows say. */
+void pl_tcp_send_whole(struct plumb_tcp *connection, struct plumb_packet *segment);
 
 /* Sends the oldest segment out again, whatever the windows say. */
 void pl_tcp_send_oldest(struct plumb_tcp *connection);
@@ -1166,10 +1214,155 @@ void pl_tcp_congestion_ecn(struct plumb_tcp *connection);
 /* Something of what is out was lost: sets the threshold. */
 void pl_tcp_congestion_lost(struct plumb_tcp *connection);
 void pl_tcp_congestion_timeout(struct plumb_tcp *connection);
+/* The window is as it was left, and grows from there. */
+void pl_tcp_congestion_resume(struct plumb_tcp *connection);
 /* Nothing was sent for longer than a time-out, and now something is to be. */
 void pl_tcp_congestion_idle(struct plumb_tcp *connection);
 
-/* ---- recovery.c: what was lost ---- */
+/* ---- rack.c: what was lost, where the peer selectively acknowledges ---- */
+
+#ifdef CONFIG_PLUMB_TCP_RACK
+
+/* Is the connection one of those? */
+static inline bool pl_tcp_racks(const struct plumb_tcp *connection) {
+    return pl_tcp_agreed(connection, PL_TCP_SACK);
+}
+
+/* Bytes that are in the network. */
+static inline uint32_t pl_tcp_pipe(const struct plumb_tcp *connection) {
+    return pl_tcp_in_flight(connection) - connection->left_network;
+}
+
+/* An acknowledgement, of `ahead` bytes, perhaps none. */
+void pl_tcp_rack_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment,
+                                 uint32_t ahead);
+
+/* So many bytes will leave the front of the queue; returns how many were not delivered before. */
+uint32_t pl_tcp_note_release(struct plumb_tcp *connection, uint32_t bytes);
+
+/* Sets the deadline for what comes first, a probe of the tail or the time-out. */
+void pl_tcp_rack_arm(struct plumb_tcp *connection);
+
+/* The same when something was sent, which moves no time-out. */
+void pl_tcp_rack_sent(struct plumb_tcp *connection);
+
+/* The deadline has come; false when it was for the time-out. */
+bool pl_tcp_rack_timer(struct plumb_tcp *connection);
+
+/* All is to be sent again. */
+void pl_tcp_forget_marks(struct plumb_tcp *connection);
+
+/* Nothing was lost. */
+void pl_tcp_forget_losses(struct plumb_tcp *connection);
+
+/* The last acknowledgement of a batch of `count` plain ones. */
+void pl_tcp_rack_deferred(struct plumb_tcp *connection, uint32_t acknowledgement, uint32_t count);
+
+/* So many bytes were sent. */
+static inline void pl_tcp_count_out(struct plumb_tcp *connection, uint32_t bytes) {
+    if (pl_tcp_racks(connection) && connection->flags & PL_TCP_RECOVERY)
+        connection->prr.out = (pl_tcp_size)(connection->prr.out + bytes);
+}
+
+/* A segment was sent, perhaps again. */
+void pl_tcp_mark_sent(struct plumb_tcp *connection, struct plumb_packet *segment, bool again);
+
+/* The first segment from `from` on that was lost and not sent again, or null. */
+struct plumb_packet *pl_tcp_next_lost(const struct plumb_tcp *connection,
+                                      struct plumb_packet *from);
+
+/* Passes over what is to be sent again and the peer has. */
+void pl_tcp_skip_sacked(struct plumb_tcp *connection);
+
+#else
+
+static inline bool pl_tcp_racks(const struct plumb_tcp *connection) {
+    (void)connection;
+    return false;
+}
+
+static inline void pl_tcp_count_out(const struct plumb_tcp *connection, uint32_t bytes) {
+    (void)connection;
+    (void)bytes;
+}
+
+static inline void pl_tcp_mark_sent(const struct plumb_tcp *connection,
+                                    const struct plumb_packet *segment, bool again) {
+    (void)connection;
+    (void)segment;
+    (void)again;
+}
+
+static inline void pl_tcp_forget_marks(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_forget_losses(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline bool pl_tcp_rack_timer(const struct plumb_tcp *connection) {
+    (void)connection;
+    return false;
+}
+
+static inline uint32_t pl_tcp_pipe(const struct plumb_tcp *connection) {
+    return pl_tcp_in_flight(connection);
+}
+
+#endif
+
+/* ---- undo.c: what was not lost after all ---- */
+
+#ifdef CONFIG_PLUMB_TCP_UNDO
+
+/* The window is about to be reduced. */
+void pl_tcp_undo_note(struct plumb_tcp *connection);
+/* That is for good. */
+void pl_tcp_undo_never(struct plumb_tcp *connection);
+/* It was for a time-out, which may turn out to be for nothing. */
+void pl_tcp_undo_timeout(struct plumb_tcp *connection);
+/* An acknowledgement of `advanced` bytes, or a duplicate. */
+void pl_tcp_undo_step(struct plumb_tcp *connection, uint32_t advanced);
+/* A segment was sent again; one had arrived twice; none had to be sent again. */
+void pl_tcp_undo_repeated(struct plumb_tcp *connection);
+void pl_tcp_undo_duplicate(struct plumb_tcp *connection);
+void pl_tcp_undo_spurious(struct plumb_tcp *connection);
+
+#else
+
+static inline void pl_tcp_undo_note(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_undo_never(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_undo_timeout(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_undo_step(const struct plumb_tcp *connection, uint32_t advanced) {
+    (void)connection;
+    (void)advanced;
+}
+
+static inline void pl_tcp_undo_repeated(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_undo_duplicate(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_undo_spurious(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+#endif
+
+/* ---- recovery.c: what was lost, by duplicate acknowledgements ---- */
 
 void pl_tcp_recovery_timeout(struct plumb_tcp *connection);
 void pl_tcp_duplicate_acknowledgement(struct plumb_tcp *connection);

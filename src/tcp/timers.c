@@ -47,6 +47,12 @@ uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection) {
 }
 
 void pl_tcp_time_oldest(struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_RACK
+    if (pl_tcp_racks(connection) && connection->state >= PLUMB_TCP_STATE_ESTABLISHED) {
+        pl_tcp_rack_sent(connection);
+        return;
+    }
+#endif
     if (!pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
         pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
 }
@@ -100,6 +106,8 @@ static void repeat_oldest(struct plumb_tcp *connection) {
 }
 
 static void retransmit(struct plumb_tcp *connection) {
+    if (pl_tcp_rack_timer(connection))
+        return;
     if (given_up(connection)) {
         pl_tcp_end(connection, PLUMB_ERROR_TIMED_OUT);
         return;
@@ -111,8 +119,7 @@ static void retransmit(struct plumb_tcp *connection) {
         repeat_syn(connection);
     if (connection->retries < UINT8_MAX)
         connection->retries++;
-    pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
-    pl_tcp_time_oldest(connection);
+    pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
 }
 
 /* TIME_WAIT and abandoned connections end; others are asked for a sign of life. */
