@@ -77,11 +77,17 @@ static void on_discard(struct plumb_tcp *connection, unsigned events, void *cont
         plumb_tcp_close(connection);
 }
 
+/* How long a peer may be silent, and how long it takes to find out. */
+enum { KEEPALIVE_MS = 1000, CALM_US = 15000000 };
+
 static void on_accept(struct plumb_tcp_listener *listener, struct plumb_tcp *connection,
                       void *context) {
     plumb_tcp_handler *const *handler = context;
     (void)listener;
     plumb_tcp_set_handler(connection, *handler, 0);
+    /* As a server does that wants its slots back from peers which have gone; refused where it
+     * is left out. */
+    plumb_tcp_set_option(connection, PLUMB_TCP_KEEPALIVE, KEEPALIVE_MS);
 }
 
 static plumb_tcp_handler *const discard = on_discard, *const echo = on_echo;
@@ -511,7 +517,7 @@ static const char *calm(struct trial *trial, uint64_t us) {
 }
 
 const char *trial_exchange(struct trial *trial) {
-    TRY(calm(trial, 2000000));
+    TRY(calm(trial, CALM_US));
     frame_arp(&trial->frame, address_a, 1, address_b, IPV4_B, address_a, IPV4_A);
     TRY(inject(trial));
     drain(trial);
