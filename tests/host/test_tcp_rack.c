@@ -263,10 +263,9 @@ static void a_peer_may_take_back(void **state) {
         acknowledge(&scene, i, 0, 0);
         for (int at; (at = next_sent(&scene)) >= 0;)
             again[at] = true;
+        expect(again[i]);
         while (i < 10 && again[i])
             i++;
-        if (i < 10)
-            expect(again[i - 1]);
     }
     acknowledge(&scene, 10, 0, 0);
     expect_equal(side_buffers_used(&scene.world->a), 0);
@@ -328,17 +327,21 @@ static void a_probe_is_rather_new(void **state) {
 /* Section 7.4: the probe has mended a loss, which counts; or has not, which does not. */
 static void a_probe_tells_of_a_loss(void **state) {
     (void)state;
-    for (unsigned duplicate = 0; duplicate < 2; duplicate++) {
+    /* The peer had it twice, and says so at once, or with what came next. */
+    for (unsigned duplicate = 0; duplicate < 3; duplicate++) {
         struct scene scene = sending(5);
         world_run(scene.world, (RTT_MS + 20) * MILLISECOND);
         expect_equal(next_sent(&scene), 4);
         acknowledge(&scene, 5, 0, 0);
-        if (duplicate)
+        if (duplicate == 1)
             sack(&scene, 5, {4, 5});
         send_more(&scene, 2);
         drain_payload(&scene);
         uint32_t threshold = user_info(&scene.user).slow_start_threshold;
-        acknowledge(&scene, 7, 0, 0);
+        if (duplicate == 2)
+            sack(&scene, 7, {4, 5});
+        else
+            acknowledge(&scene, 7, 0, 0);
         expect_equal(user_info(&scene.user).slow_start_threshold < threshold, !duplicate);
         ended(&scene);
     }
@@ -401,13 +404,95 @@ static void test_hostile_57_nothing_inflates_the_window(void **state) {
     ended(&scene);
 }
 
-#endif
-
 /* ---- two stacks, over wires that lose and reorder ---- */
 
-#ifdef CONFIG_PLUMB_TCP_RACK
+struct flow {
+    struct plumb_tcp *sender;
+    uint64_t received;
+};
+
+static void feed(struct plumb_tcp *connection, unsigned events, void *context) {
+    (void)context;
+    if (events & (PLUMB_TCP_CONNECTED | PLUMB_TCP_WRITABLE))
+        while (plumb_tcp_send(connection, bytes, sizeof bytes) == (int)sizeof bytes)
+            ;
+}
+
+static void swallow(struct plumb_tcp *connection, unsigned events, void *context) {
+    struct flow *flow = context;
+    (void)events;
+    flow->received += plumb_tcp_readable(connection);
+    plumb_tcp_consume(connection, plumb_tcp_readable(connection));
+}
+
+static void accept(struct plumb_tcp_listener *listener, struct plumb_tcp *connection,
+                   void *context) {
+    (void)listener;
+    plumb_tcp_set_option(connection, PLUMB_TCP_RECEIVE_BUFFER, 1 << 20);
+    plumb_tcp_set_handler(connection, swallow, context);
+}
+
+static void check_turn(struct world *world, void *context) {
+    const struct flow *flow = context;
+    (void)world;
+    check_scoreboard(flow->sender);
+}
+
+/* What ten seconds bring, kbit/s; the scoreboard is looked at after every turn. */
+static unsigned goodput(uint64_t seed, struct plumb_wire_faults faults) {
+    struct world_options options = {.seed = seed, .faults = faults};
+    struct world *world = world_pair(&options);
+    struct plumb_tcp_listener *listener;
+    struct flow flow = {0};
+    expect_equal(plumb_tcp_listen(world->b.stack, endpoint_of(0, 80), 1, accept, &flow, &listener),
+                 PLUMB_OK);
+    expect_equal(plumb_tcp_connect(world->a.stack, endpoint_of(world->b.address, 80), 0, feed,
+                                   &flow, &flow.sender),
+                 PLUMB_OK);
+    expect_equal(plumb_tcp_set_option(flow.sender, PLUMB_TCP_SEND_BUFFER, 1 << 20), PLUMB_OK);
+    expect_equal(plumb_tcp_set_option(flow.sender, PLUMB_TCP_CONGESTION, PLUMB_TCP_RENO), PLUMB_OK);
+    world->turn = check_turn;
+    world->context = &flow;
+    world_run(world, 10 * SECOND);
+    world->turn = 0;
+    plumb_tcp_abort(flow.sender);
+    world_run(world, SECOND);
+    world_end(world);
+    return (unsigned)(flow.received * 8 / 10000);
+}
+
+/* 100 Mbit/s and a round trip of 20 ms, with as much loss both ways; nine tenths of what Linux's
+ * Reno was seen to make of it, of a few runs. */
+static void goodput_under_loss(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_BUFFER_LIMITS);
+    static const struct {
+        uint16_t loss; /* of 10000 */
+        unsigned least;
+    } rows[] = {{0, 85500}, {100, 5500}, {500, 2000}, {1000, 750}};
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned sum = 0, runs = rows[i].loss ? 3 : 1;
+        for (unsigned seed = 0; seed < runs; seed++)
+            sum += goodput(seed, (struct plumb_wire_faults){
+                                     .rate = 100000000, .delay_us = 10000, .loss = rows[i].loss});
+        if (sum / runs < rows[i].least)
+            fail_msg("%u kbit/s at a loss of %u / 10000", sum / runs, rows[i].loss);
+    }
+}
+
+/* The same with frames that come late, or twice. */
+static void goodput_under_reordering(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_BUFFER_LIMITS);
+    expect(goodput(1, (struct plumb_wire_faults){
+                          .rate = 100000000, .delay_us = 10000, .reordering = 1000}) > 60000);
+    expect(goodput(1, (struct plumb_wire_faults){
+                          .rate = 100000000, .delay_us = 10000, .duplication = 5000}) > 80000);
+}
+
 #define RACK                                                                                       \
-    cmocka_unit_test(a_hole_is_filled), cmocka_unit_test(all_holes_are_filled_at_once),            \
+    cmocka_unit_test(goodput_under_loss), cmocka_unit_test(goodput_under_reordering),              \
+        cmocka_unit_test(a_hole_is_filled), cmocka_unit_test(all_holes_are_filled_at_once),        \
         cmocka_unit_test(the_window_comes_down_in_proportion),                                     \
         cmocka_unit_test(a_lost_repetition_is_found), cmocka_unit_test(reordering_is_waited_for),  \
         cmocka_unit_test(a_duplicate_makes_patient), cmocka_unit_test(a_peer_may_take_back),       \
