@@ -174,6 +174,9 @@ static void strike(const struct frame *frame) {
     struct counters before = counters_now(&siege.world->a);
     siege_strike(&siege, frame);
     expect(counters_drops(&siege.world->a, &before) <= 1);
+    /* There are none to be missed, and none to be older than. */
+    expect_equal(counters_moved(&siege.world->a, &before, "tcp_timestamp_missing"), 0);
+    expect_equal(counters_moved(&siege.world->a, &before, "tcp_timestamp_old"), 0);
 }
 
 static void test_hostile_40_data_offset_in_every_state(void **state) {
