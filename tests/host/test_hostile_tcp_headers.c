@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
  * TCP headers cut short, SACK blocks and time stamps of nobody, in every state of a
- * connection: rows 40, 41, 45 and 46 of docs/hostile.md. The segments acknowledge nothing new,
+ * connection: rows 40, 41, 45, 46 and 55 of docs/hostile.md. The segments acknowledge nothing new,
  * so that none of them may move the connection; what would be next in that state still is.
  */
 #include <string.h>
@@ -253,7 +253,58 @@ static void test_hostile_46_timestamps_of_nobody_in_every_state(void **state) {
                 {12, {8, 2}}, {20, {8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 8, 10, 0, 0, 0, 1}});
 }
 
+/* An acknowledgement of nothing new that says to have four parts of what is under way. */
+static void strike_with_blocks(struct random *random, uint32_t behind) {
+    uint8_t options[36] = {1, 1, 5, 34};
+    struct frame frame;
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t left = peer.acknowledgement + random_below(random, behind);
+        uint32_t ends[2] = {left, left + 1 + random_below(random, 100)};
+        for (unsigned k = 0; k < 8; k++)
+            options[4 + 8 * i + k] = (uint8_t)(ends[k / 4] >> (24 - 8 * (k % 4)));
+    }
+    frame_tcp(&frame, &peer.path, peer.sequence, peer.acknowledgement, TCP_ACK, 65535, options,
+              sizeof options, 0, 0);
+    siege_strike(&siege, &frame);
+}
+
+/* As small as segments get, of which a peer has every other byte, and then nothing: what is
+ * sent for each acknowledgement is bounded, and in the end all arrives. */
+static void test_hostile_55_smallest_mss_and_sack(void **state) {
+    (void)state;
+    enum { BYTES = 20000, ROUNDS = 3000 };
+    static const uint8_t options[8] = {2, 4, 0, 48, 4, 2, 1, 1};
+    static uint8_t bytes[BYTES], got[BYTES];
+    struct random random = {55};
+    siege_begin(&siege, 0);
+    make_peer(50000, PORT);
+    user_listen(&user, &siege.world->a, PORT);
+    peer_send_syn(&peer, TCP_SYN, options, sizeof options);
+    peer_accept(&peer, TCP_SYN | TCP_ACK);
+    peer_send(&peer, TCP_ACK, 0, 0);
+    for (unsigned i = 0; i < BYTES; i++)
+        bytes[i] = pattern_at(55, i);
+    expect_equal(plumb_tcp_send(user.connection, bytes, BYTES), BYTES);
+    world_settle(siege.world);
+    expect_equal(user_info(&user).mss, 48);
+    unsigned held = side_buffers_used(&siege.world->a);
+    siege.most = 16;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        strike_with_blocks(&random, BYTES);
+        expect(side_buffers_used(&siege.world->a) <= held);
+        if (i % 100 == 0)
+            siege_wait(&siege, MILLISECOND);
+    }
+    siege_exchange(&siege);
+    peer_read(&peer, got, BYTES);
+    assert_memory_equal(got, bytes, BYTES);
+    user_end(&user);
+    siege_wait(&siege, MILLISECOND);
+    siege_end(&siege);
+}
+
 HARNESS_MAIN(cmocka_unit_test(test_hostile_40_data_offset_in_every_state),
              cmocka_unit_test(test_hostile_41_header_cut_in_every_state),
              cmocka_unit_test(test_hostile_45_sack_blocks_in_every_state),
-             cmocka_unit_test(test_hostile_46_timestamps_of_nobody_in_every_state))
+             cmocka_unit_test(test_hostile_46_timestamps_of_nobody_in_every_state),
+             cmocka_unit_test(test_hostile_55_smallest_mss_and_sack))
