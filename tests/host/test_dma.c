@@ -748,13 +748,17 @@ static void transfer(const struct variant *variant, enum style style) {
     expect_equal(plumb_tcp_connect(world->a.stack, endpoint_of(FRAME_IPV4(10, 0, 0, 2), 80), 0,
                                    on_event, &ends[1], &ends[1].connection),
                  PLUMB_OK);
-    for (unsigned i = 0; i < 400000 && !(ends[0].closed && ends[1].closed); i++)
+    const unsigned some = 4;
+    for (unsigned i = 0; i < 400000; i++) {
+        if (ends[0].closed && ends[1].closed && echoes >= some && replies >= some)
+            break;
         pass_time();
-    expect(ends[0].closed && ends[1].closed);
+    }
+    expect(ends[0].closed && ends[1].closed && echoes >= some && replies >= some);
     expect(!ends[0].error && !ends[1].error);
     expect_equal(ends[0].received, TOTAL);
     expect_equal(ends[1].received, TOTAL);
-    expect(drops && echoes > 3 && replies > 3);
+    expect(drops);
     stack_end();
 }
 

@@ -171,7 +171,8 @@ static void maxseg(void **state) {
     expect_equal(rig_int(rig.a, c.a, TCP, PLUMB_TCP_SO_MAXSEG), 100);
     plumb_send(rig.a, c.a, bytes, sizeof bytes, 0);
     rig_run(&rig, 10);
-    expect_equal(info_of(rig.a, c.a).segments_out, 10);
+    /* A tail may be probed for before a delayed acknowledgement comes (RFC 8985 section 7). */
+    expect_equal(info_of(rig.a, c.a).segments_out - info_of(rig.a, c.a).retransmitted, 10);
     rig_end(&rig);
 }
 
