@@ -15,6 +15,8 @@ from lab.paths import ROOT
 from lab.programs import Program, Unit
 
 PLUMB = str(ROOT / "plumb")
+# The goals of the bench that are missed at present; README.md names them.
+MISSED = {"total text bytes, smallest"}
 
 
 def plumb(*words: str | Path, limit_s: float = 240) -> subprocess.CompletedProcess[str]:
