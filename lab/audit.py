@@ -384,8 +384,10 @@ def _table(columns: list[str], rows: report.Rows, room: int) -> Table:
             break
         is_number = all(cell == "-" or cell.isdecimal() for cell in cells)
         justify = "right" if is_number else "left"
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=name == columns[0])
-        room -= max(map(len, [name, *cells])) + BETWEEN
+        width = max(map(len, [name, *cells]))
+        least = min(width, room) if name == columns[0] else None  # a name is folded last
+        table.add_column(name, justify=justify, overflow="fold", min_width=least)
+        room -= width + BETWEEN
     for row in rows:
         table.add_row(*map(escape, row))
     return table

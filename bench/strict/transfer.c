@@ -4,7 +4,7 @@
  * sent by copy, and copied on arrival to memory that the receiver has posted. A line
  * before each transfer says where both users' memory lies:
  *
- *     case transfer data=OFFSET
+ *     case transfer data=OFFSET segments=COUNT mss=BYTES
  *
  *     transfer [taken|traps [ROUTINES]]
  */
@@ -19,8 +19,8 @@ enum {
     PACKETS = 192,
     BUFFER = PLUMB_DMA_WHOLE_LINES(1600),
     FRAMES = 128,
-    SEGMENT = 1460,
-    BYTES = 300 * SEGMENT,
+    SEGMENTS = 300,
+    ROOM = SEGMENTS * 1460,
     OFFSETS = 2,
     PORT = 5001,
     LIMIT_US = 60000000,
@@ -46,8 +46,9 @@ static struct plumb_wire_frame frames[FRAMES];
 static const plumb_ipv4 netmask = PLUMB_IPV4(255, 0, 0, 0);
 static const plumb_ipv4 addresses[2] = {PLUMB_IPV4(10, 0, 0, 1), PLUMB_IPV4(10, 0, 0, 2)};
 
-static _Alignas(8) uint8_t sent[BYTES + OFFSETS], received[BYTES + OFFSETS];
+static _Alignas(8) uint8_t sent[ROOM + OFFSETS], received[ROOM + OFFSETS];
 static struct plumb_tcp *sender, *receiver;
+static uint32_t bytes; /* of a transfer: of so many full segments */
 static uint32_t queued, offset;
 
 static void must(int result, const char *what) {
@@ -60,8 +61,8 @@ static void must(int result, const char *what) {
 /* ---- users ---- */
 
 static void send_more(void) {
-    while (queued < BYTES) {
-        int taken = plumb_tcp_send(sender, sent + offset + queued, BYTES - queued);
+    while (queued < bytes) {
+        int taken = plumb_tcp_send(sender, sent + offset + queued, bytes - queued);
         must(taken, "send");
         if (!taken)
             return;
@@ -141,25 +142,26 @@ static bool is_open(void) {
 }
 
 static bool has_arrived(void) {
-    return plumb_tcp_posted(receiver) == BYTES;
+    return plumb_tcp_posted(receiver) == bytes;
 }
 
 static void transfer(void) {
     struct plumb_tcp_info before, after;
 
     plumb_tcp_get_info(sender, &before);
+    bytes = SEGMENTS * (uint32_t)before.mss;
     queued = 0;
-    board_print("case transfer data=%u\n", offset);
+    board_print("case transfer data=%u segments=%u mss=%u\n", offset, (unsigned)SEGMENTS,
+                (unsigned)before.mss);
     board_measure_start();
-    plumb_tcp_post(receiver, received + offset, BYTES);
+    plumb_tcp_post(receiver, received + offset, bytes);
     send_more();
     run_until(has_arrived, "transfer");
     board_measure_stop();
     plumb_tcp_get_info(sender, &after);
-    for (uint32_t i = 0; i < BYTES; i++)
+    for (uint32_t i = 0; i < bytes; i++)
         must(received[offset + i] == sent[offset + i] ? PLUMB_OK : PLUMB_ERROR_INVALID, "data");
-    must(after.segments_out - before.segments_out == BYTES / SEGMENT ? PLUMB_OK
-                                                                     : PLUMB_ERROR_INVALID,
+    must(after.segments_out - before.segments_out == SEGMENTS ? PLUMB_OK : PLUMB_ERROR_INVALID,
          "a segment was not full");
 }
 

@@ -36,7 +36,6 @@ BYTES = ROOT / "src/bytes"
 OPT = "O2"
 NAMES = ("loongarch64", "armv7a", "rv64", "aarch64")
 LANDINGS = {"offset": "", "word": "-word"}  # what it adds to a configuration's name
-PAYLOAD, SEGMENT = 300 * 1460, 1460  # of bench/strict/transfer.c
 WIDTHS = ("1", "2", "4", "8", "16")
 LOADS = {"assign": "assign", "load": "load_half", "hash": "hash36"}
 
@@ -309,14 +308,16 @@ def measure_transfer(
     made = []
     for counted in cases:
         own = [f for f in counted.interval.functions if f["name"] in names]
-        case = case_of(landing=landing) + f" {counted.words[1]} {one.case()}"
+        placed, *made_of = counted.words[1:]
+        segments, mss = (int(word.partition("=")[2]) for word in made_of)
+        case = case_of(landing=landing) + f" {placed} {one.case()}"
         values = {
-            "instructions_per_byte": sum(f["instructions"] for f in own) / PAYLOAD,
+            "instructions_per_byte": sum(f["instructions"] for f in own) / (segments * mss),
             "misaligned_accesses": float(counted.interval.misaligned_accesses),
         }
         for width in WIDTHS:
             count = sum(f[kind].get(width, 0) for f in own for kind in ("loads", "stores"))
-            values[f"accesses_of_{width}_per_packet"] = count / (PAYLOAD / SEGMENT)
+            values[f"accesses_of_{width}_per_packet"] = count / segments
         made += [
             _record(one, variant.name, f"transfer {case}", metric, v)
             for metric, v in values.items()

@@ -217,6 +217,6 @@ def test_a_narrow_terminal_cuts_no_name():
     terminal = Terminal(file=io.StringIO(), width=40)
     columns, rows = ["name", "size"], [["n" * 60, "1"]]
     anatomy._print(terminal, "pieces", columns, rows)
-    terminal.print(audit._table(columns, rows))
+    terminal.print(audit._table(columns, rows, terminal.width))
     told = terminal.file.getvalue()
     assert told.count("n") >= 2 * 60 and "…" not in told
