@@ -35,6 +35,9 @@ void board_print(const char *format, ...);
     } while (0)
 #endif
 
+/* What the user has for the application to know, words parted by blanks; empty: nothing. */
+const char *board_arguments(void);
+
 /* Ends the run with an exit status for whoever started the emulator or process. */
 _Noreturn void board_exit(int status);
 

@@ -29,7 +29,9 @@ BOOT_VERSION = 1
 BOOT_STATIC_ADDRESS = 1
 BOOT_ROUTINES = 2
 BOOT_MISALIGNED = 4
+BOOT_ARGUMENTS = 8
 BOOT_NAME_BYTES = 16
+BOOT_ARGUMENTS_BYTES = 128  # the null at their end included
 
 # Of the fault status register of ARMv7, short descriptors.
 FAULT_CAUSE = 0x40F
@@ -81,6 +83,7 @@ class Setup:
     # Of a generic image only, which alone says what became of them.
     routines: str = ""  # by name; empty: the best for the processor
     takes_misaligned: bool = False  # the processor, instead of trapping
+    arguments: str = ""  # for the application
     place: Place | None = None  # where the board is, if it is not emulated here
     words: dict[int, int] = field(default_factory=dict)  # left in memory too, by address
     on_line: Callable[[str], None] = field(default=lambda line: None)
@@ -96,11 +99,19 @@ def words_of(data: bytes) -> list[int]:
     return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
 
 
+def arguments_words(text: str) -> list[int]:
+    """What the application is to know, as the firmware finds it; none if that is nothing."""
+    if len(text.encode()) >= BOOT_ARGUMENTS_BYTES:
+        raise NotUnderstood(f"no application takes {BOOT_ARGUMENTS_BYTES} bytes of arguments")
+    return words_of(text.encode().ljust(BOOT_ARGUMENTS_BYTES, b"\0")) if text else []
+
+
 def boot_words(setup: Setup) -> list[int]:
     """What the lab leaves in memory for the firmware to find."""
     flags = BOOT_STATIC_ADDRESS if setup.network.is_static else 0
     flags |= BOOT_ROUTINES if setup.routines else 0
     flags |= BOOT_MISALIGNED if setup.takes_misaligned else 0
+    flags |= BOOT_ARGUMENTS if setup.arguments else 0
     return [
         BOOT_MAGIC,
         BOOT_VERSION,
@@ -110,6 +121,7 @@ def boot_words(setup: Setup) -> list[int]:
         address_word(NETMASK),
         address_word(HOST_ADDRESS),
         *words_of(setup.routines.encode().ljust(BOOT_NAME_BYTES, b"\0")),
+        *arguments_words(setup.arguments),
     ]
 
 
@@ -205,6 +217,8 @@ class Board:
             words += ["--pcap", str(self.setup.pcap)]
         if self.setup.routines:
             words += ["--bytes", self.setup.routines]
+        if self.setup.arguments:
+            words += ["--arguments", self.setup.arguments]
         return words
 
     def off(self) -> None:

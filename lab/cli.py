@@ -235,13 +235,18 @@ def run(
         bool,
         typer.Option("--takes-misaligned", help="A generic image on a core that does not trap."),
     ] = False,
+    arguments: Annotated[
+        str, typer.Option(help="For the application: iperf3 takes those of its namesake.")
+    ] = "",
 ) -> int:
     """Boot an application, forward its ports, show its console until Ctrl-C."""
     from . import run as running
 
     check_writable(pcap)
     tools.ensure("run")
-    options = running.Options(application, board, tap, pcap, opt, routines, takes_misaligned)
+    options = running.Options(
+        application, board, tap, pcap, opt, routines, takes_misaligned, arguments
+    )
     return running.run(options, os.getpid())
 
 

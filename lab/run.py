@@ -12,11 +12,15 @@ from .network import BOARD_ADDRESS, Network, TapNetwork, UserNetwork, enter_name
 from .watch import Watch
 
 HIGHEST_STATUS = 255  # that a process can end with
-PORTS = {"iperf": (5001,), "echo": (7, 9, 19), "sockets": (7,)}
+PORTS = {"iperf": (5001,), "iperf3": (5201,), "http": (80,), "echo": (7, 9, 19), "sockets": (7,)}
 ECHO = "bash -c 'exec 3<>/dev/{kind}/{address}/{port}; echo hello >&3; timeout 5 head -n1 <&3'"
 # With what is on any Debian: a command, and what there is to say of it.
 HINTS = {
     5001: (("iperf -c {address} -p {port}", "-u for UDP, -R for the other way{both_ways}"),),
+    5201: (
+        ("iperf3 -c {address} -p {port}", "-u for UDP, -R for the other way, --bidir for both"),
+    ),
+    80: (("curl http://{address}:{port}/", "/counters, /bytes/N"),),
     7: (
         (ECHO.replace("{kind}", "tcp"), "echo"),
         (ECHO.replace("{kind}", "udp"), "echo over UDP"),
@@ -39,6 +43,7 @@ class Options:
     opt: str = "O2"
     routines: str = ""  # the byte routines, by name; empty: the best for the processor
     takes_misaligned: bool = False  # the processor, instead of trapping
+    arguments: str = ""  # for the application
 
 
 def say(text: str) -> None:
@@ -102,6 +107,7 @@ def run(options: Options, pid: int) -> int:
         keep_own_clock=False,
         routines=options.routines,
         takes_misaligned=options.takes_misaligned,
+        arguments=options.arguments,
         on_line=say,
     )
     try:

@@ -49,6 +49,7 @@ static struct plumb_pool references;
 static PLUMB_STACK_MEMORY(stack_memory);
 static struct plumb_tap tap;
 static struct pcap capture;
+static struct options options;
 static int stop_fd;
 static volatile sig_atomic_t stopping;
 
@@ -84,10 +85,10 @@ static void fill_random(void *to, size_t length) {
 
 static struct plumb *make_stack(void) {
     struct plumb *stack;
-    struct plumb_options options = {
+    struct plumb_options made = {
         .segments = &segments, .headers = &headers, .references = &references};
-    fill_random(options.seed, sizeof options.seed);
-    check(plumb_create(&stack, stack_memory, sizeof stack_memory, &options), "stack");
+    fill_random(made.seed, sizeof made.seed);
+    check(plumb_create(&stack, stack_memory, sizeof stack_memory, &made), "stack");
     return stack;
 }
 
@@ -98,17 +99,17 @@ static struct plumb_ethernet_address random_ethernet(void) {
     return plumb_ethernet_address(bytes);
 }
 
-static void attach_tap(struct plumb *stack, const struct options *options) {
+static void attach_tap(struct plumb *stack) {
     struct plumb_tap_config config = {
-        .name = options->tap,
+        .name = options.tap,
         .pool = &receive,
-        .address = options->has_ethernet ? options->ethernet : random_ethernet(),
+        .address = options.has_ethernet ? options.ethernet : random_ethernet(),
     };
     int error = plumb_tap_open(&tap, &config);
     if (error == PLUMB_ERROR_DEVICE)
-        give_up(options->tap, strerror(errno));
-    check(error, options->tap);
-    check(plumb_netif_attach(stack, &tap.netif), options->tap);
+        give_up(options.tap, strerror(errno));
+    check(error, options.tap);
+    check(plumb_netif_attach(stack, &tap.netif), options.tap);
 }
 
 static void start_capture(const char *path) {
@@ -173,8 +174,11 @@ static int finish(struct plumb *stack) {
     return leaks ? STATUS_LEAK : 0;
 }
 
+const char *board_arguments(void) {
+    return options.arguments;
+}
+
 int main(int argc, char **argv) {
-    struct options options;
     options_parse(&options, argc, argv);
 #ifdef CONFIG_PLUMB_ALIGNMENT_GENERIC
     plumb_processor_misaligned(probe_misaligned());
@@ -182,7 +186,7 @@ int main(int argc, char **argv) {
     board_use_routines(options.routines);
     make_pools();
     struct plumb *stack = make_stack();
-    attach_tap(stack, &options);
+    attach_tap(stack);
     if (options.capture)
         start_capture(options.capture);
     catch_signals();

@@ -18,6 +18,7 @@ static const char usage[] =
     "  --ethernet MAC     the stack's Ethernet address (a random local one)\n"
     "  --pcap FILE        write every frame to FILE\n"
     "  --bytes NAME       copy and sum bytes by these routines (the best for the processor)\n"
+    "  --arguments TEXT   for the application, which says what it takes\n"
     "Ends on SIGTERM or SIGINT; status 3 when a packet was lost to a leak.\n";
 
 static _Noreturn void refuse(const char *program, const char *what, const char *value) {
@@ -47,11 +48,17 @@ static struct plumb_ethernet_address parse_ethernet(const char *program, const c
 }
 
 static const struct option known[] = {
-    {"tap", required_argument, NULL, 't'},     {"address", required_argument, NULL, 'a'},
-    {"netmask", required_argument, NULL, 'm'}, {"gateway", required_argument, NULL, 'g'},
-    {"dhcp", no_argument, NULL, 'd'},          {"ethernet", required_argument, NULL, 'e'},
-    {"pcap", required_argument, NULL, 'p'},    {"bytes", required_argument, NULL, 'b'},
-    {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    {"tap", required_argument, NULL, 't'},
+    {"address", required_argument, NULL, 'a'},
+    {"netmask", required_argument, NULL, 'm'},
+    {"gateway", required_argument, NULL, 'g'},
+    {"dhcp", no_argument, NULL, 'd'},
+    {"ethernet", required_argument, NULL, 'e'},
+    {"pcap", required_argument, NULL, 'p'},
+    {"bytes", required_argument, NULL, 'b'},
+    {"help", no_argument, NULL, 'h'},
+    {"arguments", required_argument, NULL, 'A'},
+    {NULL, 0, NULL, 0},
 };
 
 static void take(struct options *options, int letter, const char *program) {
@@ -79,6 +86,9 @@ static void take(struct options *options, int letter, const char *program) {
     case 'b':
         options->routines = optarg;
         break;
+    case 'A':
+        options->arguments = optarg;
+        break;
     case 'h':
         printf(usage, program);
         exit(0);
@@ -90,7 +100,8 @@ static void take(struct options *options, int letter, const char *program) {
 void options_parse(struct options *options, int argc, char **argv) {
     int letter;
     bool dhcp = false;
-    *options = (struct options){.tap = "tap0", .routines = "", .address = board_default_address};
+    *options = (struct options){
+        .tap = "tap0", .routines = "", .arguments = "", .address = board_default_address};
     while ((letter = getopt_long(argc, argv, "", known, NULL)) != -1) {
         if (letter == 'd')
             dhcp = true;

@@ -9,6 +9,7 @@ struct options {
     const char *tap;                        /* TAP device */
     const char *capture;                    /* pcap file, or null */
     const char *routines;                   /* byte routines by name, or empty */
+    const char *arguments;                  /* the application's, or empty */
     struct plumb_ethernet_address ethernet; /* valid when has_ethernet */
     bool has_ethernet;
     struct board_address address;

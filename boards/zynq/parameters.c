@@ -11,6 +11,8 @@
  *                misaligned words taken rather than trapped
  *           28   address, network mask, gateway: four bytes each, as on the wire
  *           40   the name of byte routines, ended by a null within 16 bytes
+ *           56   with flag bit 3, what the application is to know, ended by a null within
+ *                128 bytes
  */
 #include "zynq.h"
 
@@ -20,6 +22,8 @@ enum {
     FLAG_FIXED = 1,
     FLAG_ROUTINES = 2,
     FLAG_MISALIGNED = 4,
+    FLAG_ARGUMENTS = 8,
+    ARGUMENTS = 128,
 };
 
 struct table {
@@ -29,6 +33,7 @@ struct table {
     uint32_t flags;
     plumb_be32 address, netmask, gateway;
     char routines[ZYNQ_NAME];
+    char arguments[ARGUMENTS];
 };
 
 extern const volatile struct table boot_parameters;
@@ -67,4 +72,15 @@ void parameters_read_processor(struct zynq_processor *processor) {
     processor->misaligned = t->flags & FLAG_MISALIGNED;
     for (unsigned i = 0; (t->flags & FLAG_ROUTINES) && i < ZYNQ_NAME - 1; i++)
         processor->routines[i] = t->routines[i];
+}
+
+const char *board_arguments(void) {
+    static char text[ARGUMENTS];
+    const volatile struct table *t = &boot_parameters;
+
+    if (t->magic != MAGIC || t->version != VERSION || !(t->flags & FLAG_ARGUMENTS))
+        return "";
+    for (unsigned i = 0; i < ARGUMENTS - 1; i++)
+        text[i] = t->arguments[i];
+    return text;
 }
