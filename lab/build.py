@@ -66,6 +66,16 @@ def preset(name: str, more: tuple[str, ...] = (), suffix: str = "") -> Path:
     return folder
 
 
+def project(source: Path, folder: Path, target: str, options: list[str]) -> Path:
+    """Configures and builds a target of another CMake project of this tree; its program's path
+    in the build folder."""
+    configure = ["cmake", "-S", str(source), "-B", str(folder), "-G", "Ninja", *options]
+    with lock.held(BUILD / f"{folder.name}.lock", f"building {folder.name}"):
+        run(configure, f"configuring {folder.name}")
+        run(["cmake", "--build", str(folder), "--target", target], f"building {folder.name}")
+    return folder / target
+
+
 def presets() -> dict[str, dict]:
     """The CMake presets, by name."""
     listed = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]

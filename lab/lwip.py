@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""lwIP as firmware of a board: its configurations, and how each is built.
+"""lwIP as firmware of a board, or as a process: its configurations, and how each is built.
 
-The port is bench/peers/lwip/zynq, lwIP's sources come by lab/peers.py. A configuration
+The ports are bench/peers/lwip/zynq and, as a process of this host over TAP,
+bench/peers/lwip/unix; lwIP's sources come by lab/peers.py. A configuration
 is measured as stack `lwip` and its own name as variant; what is sent and received in
 another manner has the manner's name behind it, as Plumb's own variants have
 (`tuned-copy`, `tuned-reference`, `tuned-hw-checksum`).
@@ -11,12 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import build, lock, peers, work
+from . import build, peers, work
 from .paths import BUILD, ROOT
 from .payload import EVERYTHING, HEADERS, Buffers
 from .profile import Firmware
 
 PORT_FOLDER = ROOT / "bench/peers/lwip/zynq"
+UNIX_FOLDER = ROOT / "bench/peers/lwip/unix"
 TOOLCHAIN = ROOT / "boards/zynq/toolchain.cmake"
 BOARD = "zynq"
 OTHER_PORT = 5002  # of its iperf: receives by copy, sends by reference
@@ -92,12 +94,17 @@ def firmware(one: Configuration, is_hardware_checksum: bool = False) -> Path:
 
 def project(name: str, about: dict[str, object], target: str) -> Path:
     """Configures and builds a target of the port; the folder it lies in."""
-    folder = BUILD / name
     options = {"CMAKE_BUILD_TYPE": "Release", "LWIP_SOURCES": peers.lwip(), **about}
     words = [f"-D{key}={value}" for key, value in options.items()]
     words += ["-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}"]
-    source = ["-S", str(PORT_FOLDER), "-B", str(folder), "-G", "Ninja"]
-    with lock.held(BUILD / f"{name}.lock", f"building {name}"):
-        build.run(["cmake", *source, *words], f"configuring {name}")
-        build.run(["cmake", "--build", str(folder), "--target", target], f"building {name}")
-    return folder
+    return build.project(PORT_FOLDER, BUILD / name, target, words).parent
+
+
+@cache
+def process(name: str, program: str = "peer") -> Path:
+    """Builds a program over lwIP for this host, by a configuration's name: `peer`, which is iperf
+    and echo, or `exchange` (tests/interop)."""
+    one = next(c for c in CONFIGURATIONS if c.name == name)
+    words = [f"-DLWIP_SOURCES={peers.lwip()}", f"-DPEER_LEVEL={one.level}"]
+    words += ["-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    return build.project(UNIX_FOLDER, BUILD / f"lwip-{name}-unix", program, words)

@@ -19,7 +19,7 @@
 #include "lwip/pbuf.h"
 #include "netif/ethernet.h"
 
-#include "peer.h"
+#include "gem_netif.h"
 
 enum {
     IN_PLACE = PEER_LEVEL >= 2,
@@ -51,7 +51,7 @@ static unsigned rx_next, tx_next, tx_oldest, tx_used;
 static bool rx_stopped, tx_queued;
 static struct plumb_gem gem;
 
-struct gem_frames gem_frames;
+struct peer_frames peer_frames;
 
 /* ---- receiving ---- */
 
@@ -114,7 +114,7 @@ static inline bool receive(struct netif *netif) {
     else
         pbuf = pass_up_copy(index, control & RX_LENGTH);
     if (pbuf) {
-        gem_frames.received++;
+        peer_frames.received++;
         if (netif->input(pbuf, netif) != ERR_OK)
             pbuf_free(pbuf);
     }
@@ -213,7 +213,7 @@ static err_t transmit(struct netif *netif, struct pbuf *pbuf) {
     tx_ring[first].control = first_control;
     tx_next = index;
     tx_queued = true;
-    gem_frames.sent++;
+    peer_frames.sent++;
     return ERR_OK;
 }
 

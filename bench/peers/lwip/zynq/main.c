@@ -12,7 +12,7 @@
 #include "lwip/timeouts.h"
 #include "netif/ethernet.h"
 
-#include "peer.h"
+#include "gem_netif.h"
 
 static struct netif interface;
 static uint32_t now;

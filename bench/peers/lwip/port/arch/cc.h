@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef BYTE_ORDER
 #define BYTE_ORDER __BYTE_ORDER__
+#endif
 
 #define LWIP_NO_INTTYPES_H 1
 #define LWIP_NO_UNISTD_H   1

@@ -32,7 +32,7 @@ static struct stream {
     bool begun, sending, over;
     uint32_t left; /* to be sent */
     uint64_t bytes, begun_us;
-    struct gem_frames before;
+    struct peer_frames before;
 } stream;
 
 static uint32_t pattern[CHUNK / 4];
@@ -44,7 +44,8 @@ static uint32_t load32(const uint8_t *b) {
 
 static void report(struct stream *s) {
     uint64_t time = board_now_us() - s->begun_us;
-    uint32_t in = gem_frames.received - s->before.received, out = gem_frames.sent - s->before.sent;
+    uint32_t in = peer_frames.received - s->before.received,
+             out = peer_frames.sent - s->before.sent;
 
     board_print("transfer: case=%s bytes=%llu packets=%u datagrams_lost=0 acks=%u time_us=%llu\n",
                 s->sending ? "tcp_tx" : "tcp_rx", (unsigned long long)s->bytes,
@@ -102,7 +103,7 @@ static void begin(struct stream *s, const struct pbuf *pbuf) {
 
     s->begun = true;
     s->sending = length == HEADER && load32(header + FLAGS2_AT) >> 16 & ASKS_REVERSE;
-    s->before = gem_frames;
+    s->before = peer_frames;
     board_measure_start();
     s->begun_us = board_now_us();
     if (!s->sending)

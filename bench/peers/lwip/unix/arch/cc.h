@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* What lwIP asks of its port, beside a C library that has some of it. */
+#ifndef PEER_UNIX_CC_H
+#define PEER_UNIX_CC_H
+
+#include <endian.h>
+#include <limits.h>
+#include <sys/types.h>
+
+#define LWIP_DONT_PROVIDE_BYTEORDER_FUNCTIONS
+
+#include "../../port/arch/cc.h"
+
+#endif
