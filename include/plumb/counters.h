@@ -90,7 +90,7 @@ struct plumb;
     DROP(tcp_acknowledgement, "ACK for what was never sent")                                       \
     DROP(tcp_reset, "RST that was not exactly in sequence")                                        \
     DROP(tcp_syn, "SYN on a synchronised connection; challenged")                                  \
-    DROP(tcp_backlog, "SYN with no free place; the peer tries again")                              \
+    DROP(tcp_backlog, "handshake with no free place; the peer tries again")                        \
     DROP(tcp_window, "payload beyond the window or past a FIN")                                    \
     DROP(tcp_no_buffer, "payload not kept: the pool is near its reserve")                          \
     DROP(tcp_reordered_full, "out-of-order payload not kept: the queue is full")                   \

@@ -56,6 +56,20 @@ void plumb_tcp_unlisten(struct plumb_tcp_listener *listener);
  * Returns PLUMB_OK or PLUMB_ERROR_INVALID, as plumb_tcp_set_option() does. */
 int plumb_tcp_listener_receive_buffer(struct plumb_tcp_listener *listener, uint32_t bytes);
 
+/* Is there room for one more connection, behind `coming` that will be offered? */
+typedef bool plumb_tcp_room(struct plumb_tcp_listener *listener, unsigned coming, void *context);
+
+/* Has that asked before the last ACK of a handshake is taken (null, as at first: there is room).
+ * While there is none the handshake stays under way: SYN and SYN-ACK are repeated, which has the
+ * peer say its ACK again, until CONFIG_PLUMB_TCP_SYN_RETRIES are over. In builds without
+ * CONFIG_PLUMB_TCP_SYN_CACHE it is never asked. */
+void plumb_tcp_listener_room(struct plumb_tcp_listener *listener, plumb_tcp_room *room);
+
+/* The largest segment, bytes of payload and options, that connections to come send and take: their
+ * SYN-ACK tells it. Returns PLUMB_OK, or PLUMB_ERROR_INVALID when it is less than 48 or the build
+ * is without CONFIG_PLUMB_TCP_MSS_LIMIT. */
+int plumb_tcp_listener_mss(struct plumb_tcp_listener *listener, uint32_t bytes);
+
 /* Opens a connection to `remote` from `local_port` (0: chosen by RFC 6056).
  * The handler is told CONNECTED, or CLOSED with PLUMB_ERROR_REFUSED,
  * _TIMED_OUT or _UNREACHABLE. Returns PLUMB_OK, PLUMB_ERROR_INVALID,

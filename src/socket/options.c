@@ -35,8 +35,14 @@ void pl_stream_apply_options(const struct pl_socket *socket) {
     plumb_tcp_set_option(tcp, PLUMB_TCP_KEEPALIVE, idle_ms);
     if (options->user_timeout_ms)
         plumb_tcp_set_option(tcp, PLUMB_TCP_USER_TIMEOUT, options->user_timeout_ms);
-    if (options->mss && options->mss < tcp->mss)
-        tcp->mss = options->mss;
+    if (options->mss)
+        pl_tcp_limit_mss(tcp, options->mss);
+}
+
+static void apply_to_listener(const struct pl_socket *socket) {
+    plumb_tcp_listener_receive_buffer(socket->listener, socket->options.receive_buffer);
+    if (socket->options.mss)
+        plumb_tcp_listener_mss(socket->listener, socket->options.mss);
 }
 
 void pl_socket_apply_options(const struct pl_socket *socket) {
@@ -45,7 +51,7 @@ void pl_socket_apply_options(const struct pl_socket *socket) {
     if (socket->state == PL_SOCKET_CONNECTING || socket->state == PL_SOCKET_CONNECTED)
         pl_stream_apply_options(socket);
     else if (socket->state == PL_SOCKET_LISTENING)
-        plumb_tcp_listener_receive_buffer(socket->listener, socket->options.receive_buffer);
+        apply_to_listener(socket);
 }
 
 /* ---- values, which may lie anywhere ---- */

@@ -122,6 +122,9 @@ int pl_sockets_leave(struct plumb_sockets *sockets, int result);
 /* Takes a slot, or null. */
 struct pl_socket *pl_socket_take(struct plumb_sockets *sockets, enum pl_socket_kind kind);
 
+/* How many slots are free. */
+unsigned pl_sockets_free(const struct plumb_sockets *sockets);
+
 /* Puts what is unread and frees the slot. */
 void pl_socket_free(struct pl_socket *socket);
 

@@ -130,7 +130,16 @@ static void enqueue_accepted(struct pl_socket *listener, struct pl_socket *socke
     listener->sockets->changed = true;
 }
 
-/* With no room it is not taken, which aborts it. */
+/* May one more connection wait to be accepted, behind `coming` that will? */
+static bool has_room(struct plumb_tcp_listener *native, unsigned coming, void *context) {
+    const struct pl_socket *listener = context;
+
+    (void)native;
+    return listener->count + coming < listener->backlog &&
+           pl_sockets_free(listener->sockets) > coming;
+}
+
+/* With no room it is not taken, which aborts it: only where handshakes are connections. */
 static void take_connection(struct plumb_tcp_listener *native, struct plumb_tcp *tcp,
                             void *context) {
     struct pl_socket *listener = context, *socket = NULL;
@@ -162,6 +171,7 @@ static int start_listening(struct pl_socket *socket, unsigned backlog) {
                               socket, &native);
     if (result)
         return -(int)pl_errno(result);
+    plumb_tcp_listener_room(native, has_room);
     socket->listener = native;
     socket->accepted = NULL;
     socket->backlog = (uint16_t)backlog;

@@ -121,6 +121,14 @@ struct pl_socket *pl_socket_take(struct plumb_sockets *sockets, enum pl_socket_k
     return NULL;
 }
 
+unsigned pl_sockets_free(const struct plumb_sockets *sockets) {
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < CONFIG_PLUMB_SOCKETS_MOST; i++)
+        count += sockets->table[i].kind == PL_SOCKET_FREE;
+    return count;
+}
+
 void pl_socket_free(struct pl_socket *socket) {
     if (socket->state != PL_SOCKET_LISTENING)
         pl_queue_put(socket->first);

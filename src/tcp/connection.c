@@ -255,6 +255,10 @@ int pl_tcp_prepare(struct plumb *stack, struct plumb_endpoint remote, uint16_t l
     if (!connection)
         return PLUMB_ERROR_NO_CONNECTION;
     connection->state = PLUMB_TCP_STATE_SYN_SENT;
+#ifdef CONFIG_PLUMB_TCP_MSS_LIMIT
+    connection->mss = pl_tcp_interface_mss(connection);
+    pl_tcp_begin_path(connection);
+#endif
 #ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
     pl_tcp_start_clock(connection);
 #endif

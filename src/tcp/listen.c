@@ -53,6 +53,9 @@ int plumb_tcp_listen(struct plumb *stack, struct plumb_endpoint local, unsigned 
 #ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
         .receive_limit = CONFIG_PLUMB_TCP_RECEIVE_BUFFER,
 #endif
+#ifdef CONFIG_PLUMB_TCP_MSS_LIMIT
+        .mss = UINT16_MAX,
+#endif
     };
     *out = listener;
     return PLUMB_OK;
@@ -70,6 +73,41 @@ int plumb_tcp_listener_receive_buffer(struct plumb_tcp_listener *listener, uint3
     return PLUMB_ERROR_INVALID;
 #endif
 }
+
+int plumb_tcp_listener_mss(struct plumb_tcp_listener *listener, uint32_t bytes) {
+#ifdef CONFIG_PLUMB_TCP_MSS_LIMIT
+    if (bytes < PL_TCP_SMALLEST_MSS)
+        return PLUMB_ERROR_INVALID;
+    listener->mss = (uint16_t)(bytes < UINT16_MAX ? bytes : UINT16_MAX);
+    return PLUMB_OK;
+#else
+    (void)listener;
+    (void)bytes;
+    return PLUMB_ERROR_INVALID;
+#endif
+}
+
+void plumb_tcp_listener_room(struct plumb_tcp_listener *listener, plumb_tcp_room *room) {
+#ifdef CONFIG_PLUMB_TCP_SYN_CACHE
+    listener->room = room;
+#else
+    (void)listener;
+    (void)room;
+#endif
+}
+
+#ifdef CONFIG_PLUMB_TCP_SYN_CACHE
+bool pl_tcp_has_room(struct plumb_tcp_listener *listener) {
+    const struct plumb_tcp *connection = listener->tcp->connections;
+    unsigned coming = 0;
+
+    if (!listener->room)
+        return true;
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++)
+        coming += is_of(connection++, listener);
+    return listener->room(listener, coming, listener->context);
+}
+#endif
 
 void plumb_tcp_unlisten(struct plumb_tcp_listener *listener) {
     struct pl_tcp_state *tcp = listener->tcp;

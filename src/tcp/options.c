@@ -6,9 +6,7 @@
  */
 #include "tcp/tcp.h"
 
-#define DEFAULT_MSS 536
-/* Smaller ones make a sender spend more on headers than on bytes; Linux's floor. */
-#define SMALLEST_MSS  48
+#define DEFAULT_MSS   536
 #define LARGEST_SCALE 14
 /* What we offer: enough for the largest buffer, 1 MiB, that a user may ask for once
  * the connection stands; a window then counts in units of 32 bytes. */
@@ -35,20 +33,20 @@ const uint8_t *pl_tcp_option(const struct pl_segment *segment, uint8_t kind, uns
 
 /* ---- taken from the peer's SYN ---- */
 
-static uint16_t interface_mss(const struct plumb_tcp *connection) {
-    return (uint16_t)(connection->netif->mtu - PL_IPV4_HEADER - PL_TCP_HEADER);
-}
-
-/* What to send at most: what the peer takes and the interface carries, both without the
- * options (RFC 9293 section 3.7.1, RFC 6691), and what a buffer holds. */
+/* What to send at most: what the peer takes, the interface carries and the user allows, all
+ * without the options (RFC 9293 section 3.7.1, RFC 6691), and what a buffer holds. */
 static void take_mss(struct plumb_tcp *connection, const struct pl_segment *syn) {
     const uint8_t *option = pl_tcp_option(syn, PL_TCP_OPTION_MSS, 4);
     unsigned room = pl_tcp_stack(connection)->options.segments->capacity - (unsigned)PL_HEADROOM;
     unsigned offered = option ? plumb_get16_any((const void *)(option + 2)) : DEFAULT_MSS;
-    unsigned mss = interface_mss(connection);
+    unsigned mss = pl_tcp_interface_mss(connection);
 
-    if (offered < SMALLEST_MSS)
-        offered = SMALLEST_MSS;
+    if (offered < PL_TCP_SMALLEST_MSS)
+        offered = PL_TCP_SMALLEST_MSS;
+#ifdef CONFIG_PLUMB_TCP_MSS_LIMIT
+    if (mss > connection->mss)
+        mss = connection->mss;
+#endif
     if (mss > offered)
         mss = offered;
     mss -= pl_tcp_stamp_length(connection);
@@ -93,13 +91,27 @@ void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *s
 
 /* ---- sent ---- */
 
+/* What the peer is to send at most. Who listens has limited it there, as `mss` is by now what
+ * was agreed on; who opens, here. */
+static uint16_t wanted_mss(const struct plumb_tcp *connection) {
+    uint16_t mss = pl_tcp_interface_mss(connection);
+
+#ifdef CONFIG_PLUMB_TCP_MSS_LIMIT
+    uint16_t limit =
+        connection->flags & PL_TCP_LISTENED ? connection->listener->mss : connection->mss;
+    if (mss > limit)
+        mss = limit;
+#endif
+    return mss;
+}
+
 /* Those of a SYN: all that there are, or in an answer those that the peer has offered too. */
 static unsigned build_syn(const struct plumb_tcp *connection, pl_header_word *to) {
     pl_header_word *word = to;
     const bool opening = connection->state == PLUMB_TCP_STATE_SYN_SENT;
 
     (word++)->be =
-        plumb_put32((uint32_t)PL_TCP_OPTION_MSS << 24 | 4 << 16 | interface_mss(connection)).be;
+        plumb_put32((uint32_t)PL_TCP_OPTION_MSS << 24 | 4 << 16 | wanted_mss(connection)).be;
 #ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
     if (opening || pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS)) {
         pl_tcp_write_stamp(connection, word);

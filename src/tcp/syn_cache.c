@@ -145,6 +145,8 @@ static void note_agreed(struct pl_tcp_handshake *entry, const struct plumb_tcp *
 /* Brings a connection that begins to where its entry is. */
 static void recall(struct plumb_tcp *connection, const struct pl_tcp_handshake *entry) {
     connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
+    connection->listener = entry->listener;
+    connection->flags |= PL_TCP_LISTENED;
     pl_tcp_take_limit(connection, entry->listener);
     pl_tcp_number(connection, entry->initial);
     connection->send_next = connection->send_most = entry->initial + 1;
@@ -268,8 +270,13 @@ bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route 
     if (!pl_tcp_has_slot(tcp))
         return false;
     struct pl_tcp_handshake *entry = find_free(tcp, listener, hash);
+    /* Nor by a cookie, which nobody would repeat. */
+    if (!entry && !pl_tcp_has_room(listener))
+        return false;
     pl_tcp_begin(&stranger, tcp, route, key.local, key.remote, key.ports);
     stranger.state = PLUMB_TCP_STATE_SYN_RECEIVED;
+    stranger.listener = listener;
+    stranger.flags |= PL_TCP_LISTENED;
     pl_tcp_take_limit(&stranger, listener);
     pl_tcp_synchronise(&stranger, segment);
     pl_tcp_number(&stranger, pl_tcp_choose_initial(tcp->stack, hash, above));
@@ -290,8 +297,6 @@ bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route 
 static void promote(const struct pl_tcp_handshake *entry, struct plumb_tcp *connection,
                     struct pl_segment *segment) {
     recall(connection, entry);
-    connection->listener = entry->listener;
-    connection->flags |= PL_TCP_LISTENED;
     pl_tcp_input_synchronised(connection, segment);
     /* The ACK was dropped for something else that is wrong with it: another may come. */
     if (connection->state == PLUMB_TCP_STATE_SYN_RECEIVED)
@@ -344,6 +349,9 @@ static void take(struct pl_segment *segment, struct pl_tcp_handshake *entry) {
     } else if (segment->acknowledgement != entry->initial + 1) {
         pl_tcp_reset_stranger(segment);
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_acknowledgement);
+    } else if (!pl_tcp_has_room(entry->listener)) {
+        /* Our SYN-ACK, repeated, will have the peer say it again. */
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_backlog);
     } else if ((connection = allocate(entry, segment)) != NULL) {
         const struct pl_tcp_handshake done = *entry;
         forget(segment->tcp, entry);
@@ -365,6 +373,10 @@ static bool take_cookie(struct pl_segment *segment, const struct key *key) {
     entry.listener = pl_tcp_find_listener(segment->tcp, key->local, key->ports);
     if (!entry.listener || !pl_tcp_read_cookie(segment, &entry))
         return false;
+    if (!pl_tcp_has_room(entry.listener)) {
+        pl_tcp_drop(segment, PLUMB_COUNTER_tcp_backlog);
+        return true;
+    }
     struct plumb_tcp *connection = allocate(&entry, segment);
     if (connection) {
         pl_count(segment->tcp->stack, PLUMB_COUNTER_tcp_cookie_opened);

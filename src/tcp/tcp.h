@@ -178,7 +178,8 @@ struct plumb_tcp {
     pl_tcp_size congestion_window;
     pl_tcp_size slow_start_threshold;
     pl_tcp_size congestion_acked; /* bytes acknowledged towards the next increase */
-    uint16_t mss;                 /* what is sent at most */
+    uint16_t mss;                 /* what is sent at most; until the peer's SYN has been taken, what
+                                     the user allows */
 #ifdef CONFIG_PLUMB_TCP_PMTUD
     uint16_t mss_most;    /* what was agreed on: `mss` unless the path takes less */
     uint16_t path_second; /* when the path was found to, of 1024 ms */
@@ -322,6 +323,12 @@ struct plumb_tcp_listener {
     uint16_t half_open;
 #ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
     pl_tcp_size receive_limit; /* of its connections */
+#endif
+#ifdef CONFIG_PLUMB_TCP_MSS_LIMIT
+    uint16_t mss; /* of those, at most */
+#endif
+#ifdef CONFIG_PLUMB_TCP_SYN_CACHE
+    plumb_tcp_room *room; /* or null */
 #endif
 };
 
@@ -594,16 +601,23 @@ int pl_tcp_prepare(struct plumb *stack, struct plumb_endpoint remote, uint16_t l
 
 /* ---- listen.c ---- */
 
-/* A connection that begins has its listener's buffer. */
+/* A connection that begins has its listener's buffer and segments. */
 static inline void pl_tcp_take_limit(struct plumb_tcp *connection,
                                      const struct plumb_tcp_listener *listener) {
 #ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
     connection->receive_limit = listener->receive_limit;
-#else
+#endif
+#ifdef CONFIG_PLUMB_TCP_MSS_LIMIT
+    connection->mss = listener->mss;
+#endif
     (void)connection;
     (void)listener;
-#endif
 }
+
+#ifdef CONFIG_PLUMB_TCP_SYN_CACHE
+/* May one more handshake of a listener's end in a connection now? */
+bool pl_tcp_has_room(struct plumb_tcp_listener *listener);
+#endif
 
 /* A SYN for which no connection exists; takes or drops the packet. Where it follows one
  * that has just ended, `above` is the highest number that was sent there; else null. */
@@ -738,6 +752,14 @@ unsigned pl_tcp_build_options(struct plumb_tcp *connection, uint32_t flags, pl_h
 /* Both scale their windows, the peer by so many bits. */
 void pl_tcp_agree_scale(struct plumb_tcp *connection, uint8_t scale);
 #endif
+
+/* Smaller ones make a sender spend more on headers than on bytes; Linux's floor. */
+#define PL_TCP_SMALLEST_MSS 48
+
+/* What the interface carries, without headers. */
+static inline uint16_t pl_tcp_interface_mss(const struct plumb_tcp *connection) {
+    return (uint16_t)(connection->netif->mtu - PL_IPV4_HEADER - PL_TCP_HEADER);
+}
 
 /* Takes the peer's SYN: its number, its window (never scaled) and its options. */
 void pl_tcp_synchronise(struct plumb_tcp *connection, const struct pl_segment *segment);
@@ -1107,6 +1129,14 @@ static inline void pl_tcp_begin_path(struct plumb_tcp *connection) {
     connection->mss_most = connection->mss;
 }
 
+/* The user wants no larger segments. */
+static inline void pl_tcp_limit_mss(struct plumb_tcp *connection, uint16_t bytes) {
+    if (bytes < connection->mss_most)
+        connection->mss_most = bytes;
+    if (bytes < connection->mss)
+        connection->mss = bytes;
+}
+
 static inline void pl_tcp_look_at_path(struct plumb_tcp *connection) {
     if (connection->mss != connection->mss_most)
         pl_tcp_raise_size(connection);
@@ -1131,6 +1161,11 @@ static inline void pl_tcp_suspect_path(const struct plumb_tcp *connection) {
 
 static inline void pl_tcp_begin_path(const struct plumb_tcp *connection) {
     (void)connection;
+}
+
+static inline void pl_tcp_limit_mss(struct plumb_tcp *connection, uint16_t bytes) {
+    if (bytes < connection->mss)
+        connection->mss = bytes;
 }
 
 static inline void pl_tcp_look_at_path(const struct plumb_tcp *connection) {

@@ -207,11 +207,14 @@ static void accept_gives_the_peers_name(void **state) {
     rig_end(&rig);
 }
 
-/* As many as fit the backlog wait; one more is reset. */
+/* As many as fit the backlog wait to be accepted. One more waits in its handshake, with what it
+ * sends, until there is room. */
 static void backlog(void **state) {
     struct rig rig;
     int clients[3];
+    char bytes[8];
     (void)state;
+    needs(CONFIG_PLUMB_TCP_SYN_CACHE);
     rig_create(&rig, NULL, true);
     int listener = rig_listen(&rig, 2);
     for (unsigned i = 0; i < 3; i++) {
@@ -219,11 +222,59 @@ static void backlog(void **state) {
         expect_equal(rig_begin(&rig, clients[i]), -PLUMB_EINPROGRESS);
         rig_run(&rig, 10);
     }
-    expect_equal(rig_int(rig.a, clients[1], PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), 0);
-    expect_equal(rig_int(rig.a, clients[2], PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), PLUMB_ECONNRESET);
+    expect_equal(plumb_send(rig.a, clients[2], "patience", 8, 0), 8);
+    rig_run(&rig, 10000);
+    for (unsigned i = 0; i < 3; i++)
+        expect_equal(rig_int(rig.a, clients[i], PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), 0);
+    struct counters before = counters_now(&rig.world->b);
     expect(plumb_accept(rig.b, listener, NULL, NULL) >= 0);
     expect(plumb_accept(rig.b, listener, NULL, NULL) >= 0);
     expect_equal(plumb_accept(rig.b, listener, NULL, NULL), -PLUMB_EAGAIN);
+    expect_equal(counters_moved(&rig.world->b, &before, "tcp_opened"), 0);
+    rig_run(&rig, 10000);
+    int last = plumb_accept(rig.b, listener, NULL, NULL);
+    expect(last >= 0);
+    expect_equal(plumb_recv(rig.b, last, bytes, sizeof bytes, 0), 8);
+    assert_memory_equal(bytes, "patience", 8);
+    rig_end(&rig);
+}
+
+/* Whoever is not accepted in time is told so when he asks again. */
+static void backlog_for_too_long(void **state) {
+    struct rig rig;
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_SYN_CACHE);
+    rig_create(&rig, NULL, true);
+    int listener = rig_listen(&rig, 1), first = rig_stream(rig.a), second = rig_stream(rig.a);
+    rig_begin(&rig, first);
+    rig_run(&rig, 10);
+    rig_begin(&rig, second);
+    rig_run(&rig, 200000);
+    expect_equal(plumb_send(rig.a, second, "x", 1, 0), 1);
+    rig_run(&rig, 10000);
+    expect_equal(rig_int(rig.a, second, PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), PLUMB_ECONNRESET);
+    expect_equal(rig_int(rig.a, first, PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), 0);
+    expect(plumb_accept(rig.b, listener, NULL, NULL) >= 0);
+    rig_end(&rig);
+}
+
+/* No descriptor is free: the same. */
+static void accepting_without_a_descriptor(void **state) {
+    struct rig rig;
+    int others[CONFIG_PLUMB_SOCKETS_MOST - 1];
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_SYN_CACHE);
+    rig_create(&rig, NULL, true);
+    int listener = rig_listen(&rig, 2), client = rig_stream(rig.a);
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        others[i] = rig_stream(rig.b);
+    rig_begin(&rig, client);
+    rig_run(&rig, 1000);
+    expect_equal(plumb_accept(rig.b, listener, NULL, NULL), -PLUMB_EAGAIN);
+    expect_equal(plumb_close(rig.b, others[0]), 0);
+    rig_run(&rig, 10000);
+    expect(plumb_accept(rig.b, listener, NULL, NULL) >= 0);
+    expect_equal(rig_int(rig.a, client, PLUMB_SOL_SOCKET, PLUMB_SO_ERROR), 0);
     rig_end(&rig);
 }
 
@@ -592,7 +643,9 @@ HARNESS_MAIN(
     cmocka_unit_test(bind_collisions), cmocka_unit_test(two_bound_with_reuse_and_one_listens),
     cmocka_unit_test(reuseaddr_and_time_wait), cmocka_unit_test(port_0_is_chosen),
     cmocka_unit_test(listen_and_accept_errors), cmocka_unit_test(accept_gives_the_peers_name),
-    cmocka_unit_test(backlog), cmocka_unit_test(closing_a_listener_resets_who_waits),
+    cmocka_unit_test(backlog), cmocka_unit_test(backlog_for_too_long),
+    cmocka_unit_test(accepting_without_a_descriptor),
+    cmocka_unit_test(closing_a_listener_resets_who_waits),
     cmocka_unit_test(a_connection_that_ended_is_accepted),
     cmocka_unit_test(connect_without_waiting), cmocka_unit_test(connect_refused_without_waiting),
     cmocka_unit_test(connect_tells_the_error_of_the_last_attempt), cmocka_unit_test(connect_waits),

@@ -143,10 +143,8 @@ static void set_before_the_connection(void **state) {
     rig_create(&rig, NULL, true);
     int listener = rig_listen(&rig, 1), client = rig_stream(rig.a);
     rig_set(rig.a, client, SOL, PLUMB_SO_SNDBUF, 3000);
-    rig_set(rig.a, client, TCP, PLUMB_TCP_SO_MAXSEG, 500);
     rig_set(rig.b, listener, SOL, PLUMB_SO_SNDBUF, 4000);
     rig_set(rig.b, listener, TCP, PLUMB_TCP_SO_NODELAY, 1);
-    rig_set(rig.b, listener, TCP, PLUMB_TCP_SO_MAXSEG, 600);
     rig_begin(&rig, client);
     rig_run(&rig, 10);
     int server = plumb_accept(rig.b, listener, NULL, NULL);
@@ -154,8 +152,6 @@ static void set_before_the_connection(void **state) {
     expect_equal(plumb_send(rig.a, client, bytes, sizeof bytes, 0), 3000);
     expect_equal(plumb_send(rig.b, server, bytes, sizeof bytes, 0), 4000);
     expect_equal(rig_int(rig.b, server, TCP, PLUMB_TCP_SO_NODELAY), 1);
-    expect_equal(rig_int(rig.b, server, TCP, PLUMB_TCP_SO_MAXSEG), 600);
-    expect_equal(rig_int(rig.a, client, TCP, PLUMB_TCP_SO_MAXSEG), 500);
     rig_end(&rig);
 }
 
@@ -174,6 +170,35 @@ static void maxseg(void **state) {
     /* A tail may be probed for before a delayed acknowledgement comes (RFC 8985 section 7). */
     expect_equal(info_of(rig.a, c.a).segments_out - info_of(rig.a, c.a).retransmitted, 10);
     rig_end(&rig);
+}
+
+/* Set before: the SYN says it, so that both ends send no larger segments. */
+static void maxseg_before_the_connection(void **state) {
+    static char bytes[3000];
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_STATISTICS);
+    needs(CONFIG_PLUMB_TCP_MSS_LIMIT);
+    for (unsigned listens = 0; listens < 2; listens++) {
+        const int stamps = PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS) ? 12 : 0;
+        struct rig rig;
+        rig_create(&rig, NULL, true);
+        int listener = rig_listen(&rig, 1), client = rig_stream(rig.a);
+        expect_equal(rig_set(listens ? rig.b : rig.a, listens ? listener : client, TCP,
+                             PLUMB_TCP_SO_MAXSEG, 300 + stamps),
+                     0);
+        rig_begin(&rig, client);
+        rig_run(&rig, 10);
+        int server = plumb_accept(rig.b, listener, NULL, NULL);
+        expect_equal(rig_int(rig.a, client, TCP, PLUMB_TCP_SO_MAXSEG), 300);
+        expect_equal(rig_int(rig.b, server, TCP, PLUMB_TCP_SO_MAXSEG), 300);
+        expect_equal(plumb_send(rig.a, client, bytes, sizeof bytes, 0), sizeof bytes);
+        expect_equal(plumb_send(rig.b, server, bytes, sizeof bytes, 0), sizeof bytes);
+        rig_run(&rig, 10);
+        struct plumb_tcp_info a = info_of(rig.a, client), b = info_of(rig.b, server);
+        expect_equal(a.segments_out - a.retransmitted, 10);
+        expect_equal(b.segments_out - b.retransmitted, 10);
+        rig_end(&rig);
+    }
 }
 
 /* Nagle keeps a second small segment until the first is acknowledged. */
@@ -241,5 +266,5 @@ HARNESS_MAIN(cmocka_unit_test(what_a_socket_is), cmocka_unit_test(flags_are_off_
              cmocka_unit_test(structures_are_read_as_set),
              cmocka_unit_test(buffers_bound_what_is_taken),
              cmocka_unit_test(set_before_the_connection), cmocka_unit_test(maxseg),
-             cmocka_unit_test(nodelay), cmocka_unit_test(keepalive_finds_the_dead),
-             cmocka_unit_test(info))
+             cmocka_unit_test(maxseg_before_the_connection), cmocka_unit_test(nodelay),
+             cmocka_unit_test(keepalive_finds_the_dead), cmocka_unit_test(info))

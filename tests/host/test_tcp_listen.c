@@ -307,6 +307,65 @@ static void a_number_above_those_of_the_last_connection(void **state) {
     disconnected(world, &user);
 }
 
+static bool room;
+static unsigned coming_behind;
+
+static bool ask(struct plumb_tcp_listener *listener, unsigned coming, void *context) {
+    const struct user *user = context;
+    expect(listener == user->listener);
+    coming_behind = coming;
+    return room;
+}
+
+/* The last ACK is as if it had not come while the listener's user has no room: what was agreed on
+ * stays, and our SYN-ACK asks for it again. */
+static void a_handshake_waits_for_room(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_SYN_CACHE);
+    struct user user = {0};
+    struct world *world = listening(&user);
+    plumb_tcp_listener_room(user.listener, ask);
+    room = false;
+    struct peer peer = syn_from(world, 40000, mss_1460, 4);
+    for (unsigned i = 0; i < 3; i++) {
+        struct counters before = counters_now(&world->a);
+        peer_send(&peer, TCP_ACK, 0, 0);
+        peer_send_at(&peer, peer.sequence, peer.acknowledgement, TCP_ACK, "early", 5);
+        counters_expect_drop(&world->a, &before, "tcp_backlog", 2);
+        peer_expect_nothing(&peer);
+        world_run(world, SECOND << i);
+        expect_equal(peer_expect(&peer, TCP_SYN | TCP_ACK)->acknowledgement, peer.sequence);
+    }
+    expect_equal(user.accepted, 0);
+    room = true;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    expect_equal(user.accepted, 1);
+    expect_equal(coming_behind, 0);
+    expect_works(&user, &peer);
+    disconnected(world, &user);
+}
+
+/* Two in one batch: the second is asked about behind the first. */
+static void handshakes_of_one_batch_share_the_room(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_SYN_CACHE);
+    struct user user = {0};
+    struct world *world = listening(&user);
+    struct frame frame;
+    plumb_tcp_listener_room(user.listener, ask);
+    room = true;
+    struct peer first = syn_from(world, 40000, mss_1460, 4);
+    struct peer second = syn_from(world, 40001, mss_1460, 4);
+    peer_frame(&first, &frame, first.sequence, first.acknowledgement, TCP_ACK, 0, 0);
+    plumb_wire_inject(world->a.end, frame.bytes, frame.length);
+    peer_send(&second, TCP_ACK, 0, 0);
+    expect_equal(user.accepted, 2);
+    expect_equal(coming_behind, 1);
+    user_end(&user);
+    world_drain(world);
+    disconnected(world, &user);
+}
+
 /* ---- cookies ---- */
 
 /* Each size that is offered is rounded down to one that a cookie has. */
@@ -335,6 +394,60 @@ static void a_cookie_opens(void **state) {
         expect_equal(user_info(&user).mss, cases[i].used);
         expect_equal(user_info(&user).send_window, 1000);
         expect_works(&user, &peer);
+        plumb_tcp_abort(user.connection);
+        user.connection = 0;
+        world_drain(world);
+    }
+    disconnected(world, &user);
+}
+
+/* Without room none is made, as nothing would have the peer say its last ACK again; nor is one
+ * taken, until there is. */
+static void a_cookie_waits_for_room(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_SYN_COOKIES);
+    struct user user = {0};
+    struct world *world = listening(&user);
+    plumb_tcp_listener_room(user.listener, ask);
+    room = true;
+    fill_backlog(world);
+    struct peer peer = syn_from(world, 40000, mss_1460, 4), other = peer_at(world, 40001, 80);
+    room = false;
+    struct counters before = counters_now(&world->a);
+    peer_send_syn(&other, TCP_SYN, mss_1460, 4);
+    peer_expect_nothing(&other);
+    peer_send(&peer, TCP_ACK, 0, 0);
+    peer_expect_nothing(&peer);
+    counters_expect_drop(&world->a, &before, "tcp_backlog", 2);
+    expect_equal(user.accepted, 0);
+    room = true;
+    peer_send(&peer, TCP_ACK, 0, 0);
+    expect_equal(user.accepted, 1);
+    expect_works(&user, &peer);
+    disconnected(world, &user);
+}
+
+/* What a listener's user allows is in the SYN-ACK, also when that is repeated, and bounds what is
+ * sent; what the peer offers is not repeated to it. */
+static void a_listener_limits_segments(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_MSS_LIMIT);
+    static const uint8_t mss_536[4] = {2, 4, 2, 24};
+    struct user user = {0};
+    struct world *world = listening(&user);
+    expect_equal(plumb_tcp_listener_mss(user.listener, 47), PLUMB_ERROR_INVALID);
+    expect_equal(plumb_tcp_listener_mss(user.listener, 1000), PLUMB_OK);
+    for (unsigned small = 0; small < 2; small++) {
+        struct peer peer =
+            syn_from(world, (uint16_t)(40000 + small), small ? mss_536 : mss_1460, 4);
+        for (unsigned i = 0; i < 2; i++) {
+            assert_memory_equal(peer_option(&peer, 2), ((uint8_t[]){2, 4, 1000 >> 8, 1000 & 255}),
+                                4);
+            world_run(world, 1100 * MILLISECOND);
+            expect(i || peer_take(&peer));
+        }
+        peer_send(&peer, TCP_ACK, 0, 0);
+        expect_equal(user_info(&user).mss, small ? 536 : 1000);
         plumb_tcp_abort(user.connection);
         user.connection = 0;
         world_drain(world);
@@ -457,16 +570,17 @@ static void cookies_of_nobody(void **state) {
     disconnected(world, &user);
 }
 
-HARNESS_MAIN(cmocka_unit_test(a_flood_takes_no_connection),
-             cmocka_unit_test(a_flood_of_a_large_backlog),
-             cmocka_unit_test(blind_segments_at_a_handshake),
-             cmocka_unit_test(the_oldest_handshake_gives_way),
-             cmocka_unit_test(a_reset_ends_a_handshake),
-             cmocka_unit_test(another_syn_during_a_handshake),
-             cmocka_unit_test(payload_out_of_order_completes_a_handshake),
-             cmocka_unit_test(a_handshake_is_timed),
-             cmocka_unit_test(handshakes_end_with_the_address),
-             cmocka_unit_test(a_number_above_those_of_the_last_connection),
-             cmocka_unit_test(a_cookie_opens), cmocka_unit_test(a_cookie_is_not_repeated),
-             cmocka_unit_test(payload_with_a_cookie), cmocka_unit_test(forged_cookies),
-             cmocka_unit_test(cookies_expire), cmocka_unit_test(cookies_of_nobody))
+HARNESS_MAIN(
+    cmocka_unit_test(a_flood_takes_no_connection), cmocka_unit_test(a_flood_of_a_large_backlog),
+    cmocka_unit_test(blind_segments_at_a_handshake),
+    cmocka_unit_test(the_oldest_handshake_gives_way), cmocka_unit_test(a_reset_ends_a_handshake),
+    cmocka_unit_test(another_syn_during_a_handshake),
+    cmocka_unit_test(payload_out_of_order_completes_a_handshake),
+    cmocka_unit_test(a_handshake_is_timed), cmocka_unit_test(handshakes_end_with_the_address),
+    cmocka_unit_test(a_number_above_those_of_the_last_connection),
+    cmocka_unit_test(a_handshake_waits_for_room),
+    cmocka_unit_test(handshakes_of_one_batch_share_the_room),
+    cmocka_unit_test(a_cookie_waits_for_room), cmocka_unit_test(a_listener_limits_segments),
+    cmocka_unit_test(a_cookie_opens), cmocka_unit_test(a_cookie_is_not_repeated),
+    cmocka_unit_test(payload_with_a_cookie), cmocka_unit_test(forged_cookies),
+    cmocka_unit_test(cookies_expire), cmocka_unit_test(cookies_of_nobody))
