@@ -343,11 +343,13 @@ def test(
     context: typer.Context,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit report.")] = None,
 ) -> int:
-    """Run every test; further arguments go to pytest."""
+    """Run every test, as many at once as there are processors; or what is named: further
+    arguments go to pytest."""
     from .paths import ROOT
 
     tools.ensure("test")
     extra = [f"--junit-xml={junit.resolve()}"] if junit else []
+    extra += [] if context.args else ["--numprocesses=auto"]
     os.chdir(ROOT)
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "pytest", *extra, *context.args])

@@ -6,7 +6,8 @@ A program prints the names of its tests for `--list`, and runs one for
 address and undefined-behaviour sanitizers. The capture of a failed one is kept
 in out/failed/.
 
-As root, everything runs in a network namespace of its own, which ends with it.
+As root, everything runs in a network namespace of its own, which ends with it; so does
+each of several workers.
 """
 
 import os
@@ -16,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from lab import build, network, peers
 from lab.errors import LabError
@@ -43,6 +45,33 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Col
     if file_path.name == "CMakeLists.txt" and file_path.parent.name == "host":
         return HostTests.from_parent(parent, path=file_path)
     return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The host tests come last: they are many and short, and keep every worker busy to the end."""
+    items.sort(key=lambda item: isinstance(item, HostTest))
+
+
+def pytest_xdist_setupnodes(config: pytest.Config, specs: object) -> None:
+    """What every worker will ask for is built once, before they are there."""
+    with suppress(LabError):  # a worker says so
+        for preset in HOST_PRESETS:
+            build.preset(preset)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+    """Hands tests to workers."""
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
+
+
+class Scheduling(LoadScopeScheduling):
+    """A worker has a file, of which the tests share boards and builds, or a host program."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file, *inner = nodeid.split("::")
+        return f"{file}::{inner[0]}" if file.endswith("CMakeLists.txt") else file
 
 
 class HostTests(pytest.File):
