@@ -27,9 +27,6 @@
 /* Challenges that one handshake may provoke. */
 #define CHALLENGES 8
 
-/* What of a SYN is noted beside enum pl_tcp_agreed. */
-enum { AGREED_SCALE = 128 };
-
 /* Who talks to whom. */
 struct key {
     plumb_ipv4 local, remote;
@@ -138,7 +135,7 @@ static void note_agreed(struct pl_tcp_handshake *entry, const struct plumb_tcp *
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     entry->send_scale = connection->send_scale;
     if (connection->flags & PL_TCP_SCALING)
-        entry->agreed |= AGREED_SCALE;
+        entry->agreed |= PL_TCP_SCALED;
 #endif
 }
 
@@ -155,7 +152,7 @@ static void recall(struct plumb_tcp *connection, const struct pl_tcp_handshake *
     pl_tcp_receive_window(connection);
     connection->mss = entry->mss;
     pl_tcp_begin_path(connection);
-    connection->agreed = entry->agreed & (uint8_t)~AGREED_SCALE;
+    connection->agreed = entry->agreed & (uint8_t)~PL_TCP_SCALED;
 #ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
     if (pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS)) {
         connection->timestamp_recent = entry->timestamp_recent;
@@ -163,7 +160,7 @@ static void recall(struct plumb_tcp *connection, const struct pl_tcp_handshake *
     }
 #endif
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
-    if (entry->agreed & AGREED_SCALE)
+    if (entry->agreed & PL_TCP_SCALED)
         pl_tcp_agree_scale(connection, entry->send_scale);
 #endif
     pl_tcp_congestion_start(connection);

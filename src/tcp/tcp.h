@@ -135,6 +135,9 @@ enum pl_tcp_agreed {
     PL_TCP_REDUCED = 16,   /* the window was reduced: CWR with the next new payload */
 };
 
+/* And in a handshake: windows are scaled. */
+enum { PL_TCP_SCALED = 128 };
+
 enum pl_tcp_deadline {
     PL_TCP_RETRANSMIT, /* or probe a closed window */
     PL_TCP_ACKNOWLEDGE,
@@ -347,7 +350,7 @@ struct pl_tcp_handshake {
 #endif
     uint16_t mss;
     uint8_t send_scale;
-    uint8_t agreed;     /* a bit per option that is */
+    uint8_t agreed;     /* enum pl_tcp_agreed, PL_TCP_SCALED */
     uint8_t retries;    /* how often ours was sent again */
     uint8_t challenges; /* left, in all */
 };
@@ -671,6 +674,18 @@ uint32_t pl_tcp_make_cookie(struct plumb_tcp *stranger);
 /* Does a segment acknowledge such a number? Then sets what it says in `entry`. */
 bool pl_tcp_read_cookie(const struct pl_segment *segment, struct pl_tcp_handshake *entry);
 #endif
+
+/* Of a connection whose last ACK of the handshake is being taken, and none of which was timed: was
+ * its SYN-ACK a cookie? */
+static inline bool pl_tcp_from_cookie(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_SYN_COOKIES
+    return connection->state == PLUMB_TCP_STATE_SYN_RECEIVED &&
+           !(connection->flags & PL_TCP_SYN_REPEATED);
+#else
+    (void)connection;
+    return false;
+#endif
+}
 
 /* ---- input.c ---- */
 

@@ -90,9 +90,9 @@ void pl_tcp_measure_echo(struct plumb_tcp *connection, uint32_t echo) {
 
     if (ms - 1 >= LONGEST_ECHO_MS)
         return;
-    /* Where a segment is timed, and finer, that is better. */
+    /* Where a segment is timed, and finer, that is better. A cookie's clock is not exact. */
     if (connection->srtt_us ? ms < PL_TCP_COARSE_MS && !pl_tcp_echoes_measure(connection)
-                            : connection->flags & PL_TCP_TIMING)
+                            : connection->flags & PL_TCP_TIMING || pl_tcp_from_cookie(connection))
         return;
     pl_tcp_round_trip_of_many(connection, ms * 1000U, samples_in_a_round(connection));
 }

@@ -6,6 +6,8 @@
 
 #include "peer.h"
 
+#include "tcp/tcp.h"
+
 static const uint8_t mss_1460[4] = {2, 4, 0x05, 0xb4};
 
 /* What `user_listen()` asks for. */
@@ -570,9 +572,122 @@ static void cookies_of_nobody(void **state) {
     disconnected(world, &user);
 }
 
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+
+static uint32_t get32(const uint8_t *from) {
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
+
+/* What a SYN offers beside MSS and timestamps. */
+struct offer {
+    bool sack, ecn;
+    int scale; /* negative: none */
+};
+
+/* The answer is a cookie, and agrees on all of it. */
+static struct peer stamped_syn(struct world *world, uint16_t port, const struct offer *offer) {
+    uint8_t options[20] = {2, 4, 0x05, 0xb4, 8, 10, 0xf0, 0, 0x30, 0x39,
+                           0, 0, 0,    0,    1, 1,  1,    1, 1,    1};
+    struct peer peer = peer_at(world, port, 80);
+    struct counters before = counters_now(&world->a);
+    if (offer->sack)
+        memcpy(options + 14, ((uint8_t[]){4, 2}), 2);
+    if (offer->scale >= 0)
+        memcpy(options + 16, ((uint8_t[]){3, 3, (uint8_t)offer->scale}), 3);
+    peer.stamped = true;
+    peer.stamp = 0xf0003039 + 1;
+    peer_send_syn(&peer, TCP_SYN | (offer->ecn ? TCP_ECE | TCP_CWR : 0U), options, 20);
+    peer_accept(&peer, TCP_SYN | TCP_ACK);
+    expect_equal(counters_moved(&world->a, &before, "tcp_cookie"), 1);
+    expect_equal(peer_option(&peer, 4) != 0, offer->sack);
+    expect_equal(peer_option(&peer, 3) != 0, offer->scale >= 0);
+    expect_equal(peer.last.flags & TCP_ECE, offer->ecn ? TCP_ECE : 0);
+    assert_non_null(peer_option(&peer, 8));
+    expect_equal(get32(peer_option(&peer, 8) + 6), 0xf0003039);
+    return peer;
+}
+
+/* What both SYNs have agreed on is as if the handshake had been kept. */
+static void a_cookie_keeps_options(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_SYN_COOKIES);
+    struct user user = {0};
+    struct world *world = listening(&user);
+    fill_backlog(world);
+    for (unsigned i = 0; i < 64; i++) {
+        struct offer offer = {i & 1, i & 2, (int)(i >> 2) - 1};
+        struct peer peer = stamped_syn(world, (uint16_t)(40000 + i), &offer);
+        uint32_t answered = peer.echo;
+        world_run(world, i * MILLISECOND);
+        peer.window = 1000;
+        peer_send(&peer, TCP_ACK, 0, 0);
+        expect_equal(user.accepted, i + 1);
+        struct plumb_tcp_info info = user_info(&user);
+        expect_equal(info.mss, 1448);
+        expect_equal(info.send_window, 1000U << (offer.scale > 0 ? offer.scale : 0));
+        expect_equal(info.srtt_us, 0); /* the echo is not exact */
+        unsigned agreed =
+            PL_TCP_TIMESTAMPS | (offer.sack ? PL_TCP_SACK : 0U) | (offer.ecn ? PL_TCP_ECN : 0U);
+        expect_equal(user.connection->agreed, agreed);
+        expect_works(&user, &peer);
+        /* Our clock does not go back, and theirs counts from the last ACK on. */
+        expect((int32_t)(peer.echo - answered) >= 0);
+        struct counters before = counters_now(&world->a);
+        peer.stamp -= 1000;
+        peer_send_at(&peer, peer.sequence, peer.acknowledgement, TCP_ACK, "old", 3);
+        counters_expect_drop(&world->a, &before, "tcp_timestamp_old", 1);
+        plumb_tcp_abort(user.connection);
+        user.connection = 0;
+        world_drain(world);
+    }
+    disconnected(world, &user);
+}
+
+/* An echo that says more, or less, than was agreed on opens nothing; nor does none. When it was
+ * says nothing. */
+static void forged_echoes(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_SYN_COOKIES);
+    struct user user = {0};
+    struct world *world = listening(&user);
+    fill_backlog(world);
+    const struct offer offer = {true, false, 7};
+    struct peer peer = stamped_syn(world, 40000, &offer);
+    const uint32_t echo = peer.echo, sequence = peer.sequence, number = peer.acknowledgement;
+    for (uint32_t said = 0; said < 64; said++) {
+        peer.echo = (echo & ~63U) | said;
+        if (peer.echo != echo)
+            expect(!opens(&user, &peer, sequence, number));
+    }
+    peer.stamped = false;
+    expect(!opens(&user, &peer, sequence, number));
+    peer.stamped = true;
+    peer.echo = echo ^ 0x12345600;
+    expect(opens(&user, &peer, sequence, number));
+    expect_equal(user_info(&user).send_window, peer.window << 7);
+    /* Nor does a stamp make more of a cookie that was made without. */
+    struct peer plain = syn_from(world, 40001, mss_1460, 4);
+    plain.stamped = true;
+    for (uint32_t said = 0; said < 64; said++) {
+        plain.echo = said;
+        expect(!opens(&user, &plain, plain.sequence, plain.acknowledgement));
+    }
+    plain.stamped = false;
+    plumb_tcp_abort(user.connection);
+    user.connection = 0;
+    world_drain(world);
+    expect(opens(&user, &plain, plain.sequence, plain.acknowledgement));
+    disconnected(world, &user);
+}
+
+#define STAMPED cmocka_unit_test(a_cookie_keeps_options), cmocka_unit_test(forged_echoes),
+#else
+#define STAMPED
+#endif
+
 HARNESS_MAIN(
-    cmocka_unit_test(a_flood_takes_no_connection), cmocka_unit_test(a_flood_of_a_large_backlog),
-    cmocka_unit_test(blind_segments_at_a_handshake),
+    STAMPED cmocka_unit_test(a_flood_takes_no_connection),
+    cmocka_unit_test(a_flood_of_a_large_backlog), cmocka_unit_test(blind_segments_at_a_handshake),
     cmocka_unit_test(the_oldest_handshake_gives_way), cmocka_unit_test(a_reset_ends_a_handshake),
     cmocka_unit_test(another_syn_during_a_handshake),
     cmocka_unit_test(payload_out_of_order_completes_a_handshake),
