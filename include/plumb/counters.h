@@ -49,6 +49,7 @@ struct plumb;
     DROP(arp_unsolicited, "ARP reply or announcement nobody here asked for")                       \
     EVENT(arp_conflict, "ARP claims our own address, or another owner for a live neighbour")       \
     DROP(arp_queue, "packet displaced from, or expired in, a neighbour's queue of one")            \
+    DROP(arp_no_buffer, "no packet to ask or answer with")                                         \
     EVENT(arp_evicted, "a neighbour made room for another")                                        \
     DROP(ipv4_short, "datagram cut short")                                                         \
     DROP(ipv4_version, "version is not 4")                                                         \

@@ -49,6 +49,7 @@ struct plumb_dhcp {
     plumb_ipv4 offered, server;
     plumb_ipv4 name_server; /* PLUMB_IPV4_ANY: none given */
     uint32_t ignored;       /* datagrams that were no answer to what was asked */
+    uint32_t unsent;        /* messages for which there was no packet */
     uint8_t state;
     uint8_t tries;
     bool bound; /* the address is a server's lease, not the fallback */

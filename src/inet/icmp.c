@@ -149,8 +149,10 @@ static void send_error(struct plumb *stack, struct plumb_netif *netif, uint8_t t
     if (packet->flags & PLUMB_PACKET_BROADCAST || !within_rate(stack))
         return;
     struct plumb_packet *message = plumb_packet_take(stack->options.segments, PL_HEADROOM);
-    if (!message)
+    if (!message) {
+        pl_count(stack, PLUMB_COUNTER_ipv4_no_buffer);
         return;
+    }
     struct icmp_header *icmp = (void *)message->data;
     message->length = message->total = (uint16_t)(sizeof *icmp + header_length + quoted);
     *icmp = (struct icmp_header){type, code, {0}, {0}, {0}};

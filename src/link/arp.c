@@ -66,8 +66,10 @@ static void send_arp(struct plumb_netif *netif, unsigned operation,
     struct plumb *stack = netif->stack;
     struct plumb_packet *packet = plumb_packet_take(stack->options.headers, PL_HEADROOM);
 
-    if (!packet)
+    if (!packet) {
+        pl_count(stack, PLUMB_COUNTER_arp_no_buffer);
         return;
+    }
     struct arp_packet *arp = pl_packet_push(packet, sizeof *arp);
     arp->hardware_type = plumb_put16(1);
     arp->protocol_type = type_ipv4;

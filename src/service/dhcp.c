@@ -118,11 +118,13 @@ static void fill_options(const struct plumb_dhcp *dhcp, uint8_t type, uint8_t *o
 }
 
 /* A message for the caller to give its options; null is as good as lost. */
-static struct plumb_packet *begin_message(const struct plumb_dhcp *dhcp) {
+static struct plumb_packet *begin_message(struct plumb_dhcp *dhcp) {
     struct plumb_packet *packet = plumb_udp_take(dhcp->socket, SHORTEST);
 
     if (packet)
         fill_fixed(dhcp, (void *)packet->data);
+    else
+        dhcp->unsent++;
     return packet;
 }
 
@@ -392,7 +394,7 @@ int plumb_dhcp_start(struct plumb_dhcp *dhcp, struct plumb *stack, struct plumb_
     if (dhcp->options.patience_ms == 0)
         dhcp->options.patience_ms = CONFIG_PLUMB_DHCP_PATIENCE_MS;
     dhcp->bound = false;
-    dhcp->ignored = 0;
+    dhcp->ignored = dhcp->unsent = 0;
     int result = plumb_udp_open(stack, local, on_datagram, dhcp, &dhcp->socket);
     if (result != PLUMB_OK)
         return result;

@@ -12,6 +12,7 @@
 #include "tcp/tcp.h"
 
 #include "bytes/bytes.h"
+#include "tcp/segment.h"
 
 #ifdef CONFIG_PLUMB_TCP_PMTUD
 
@@ -21,7 +22,6 @@
 #define SUSPICIOUS 3
 /* When a larger size is tried again (RFC 1191 section 6.3), of 1024 ms. */
 #define SECONDS_TO_RAISE 600
-#define RETRY_POOL_MS    10
 
 /* What a router that does not say probably means (RFC 1191 section 7, as far as Ethernet). */
 static uint32_t plateau_below(uint32_t total) {
@@ -79,7 +79,7 @@ bool pl_tcp_split(struct plumb_tcp *connection, struct plumb_packet *segment) {
     uint32_t length = connection->mss, left = segment->total - length;
 
     if (!rest) {
-        pl_tcp_set_deadline(connection, PL_TCP_RETRY, RETRY_POOL_MS);
+        pl_tcp_no_header(connection);
         return false;
     }
     rest->length = rest->total = (uint16_t)left;

@@ -357,6 +357,19 @@ static void take(struct pl_segment *segment, struct pl_tcp_handshake *entry) {
 }
 
 #ifdef CONFIG_PLUMB_TCP_SYN_COOKIES
+
+/* Payload while there are cookies: the segment before it may be lost, whose number is the one
+ * that tells the cookie. A reset would end what the peer takes for open; as it is, it sends the
+ * first one again. */
+static bool wait_for_first(struct pl_segment *segment) {
+    const uint8_t kind = segment->flags & (PL_TCP_SYN | PL_TCP_RST | PL_TCP_ACK);
+
+    if (!segment->tcp->cookies || kind != PL_TCP_ACK || !segment->length)
+        return false;
+    pl_tcp_drop(segment, PLUMB_COUNTER_tcp_acknowledgement);
+    return true;
+}
+
 static bool take_cookie(struct pl_segment *segment, const struct key *key) {
     struct pl_tcp_handshake entry = {
         .netif = segment->netif,
@@ -368,8 +381,10 @@ static bool take_cookie(struct pl_segment *segment, const struct key *key) {
     };
 
     entry.listener = pl_tcp_find_listener(segment->tcp, key->local, key->ports);
-    if (!entry.listener || !pl_tcp_read_cookie(segment, &entry))
+    if (!entry.listener)
         return false;
+    if (!pl_tcp_read_cookie(segment, &entry))
+        return wait_for_first(segment);
     if (!pl_tcp_has_room(entry.listener)) {
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_backlog);
         return true;

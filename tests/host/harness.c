@@ -29,6 +29,7 @@ static const char *pcap_path;
 static FILE *pcap_file;
 static const char *test_only;
 static struct world *live_worlds;
+static struct world_memory *spare; /* of the last one ended: another makes no pages anew */
 
 /* ---- capture ---- */
 
@@ -124,7 +125,9 @@ static struct world *world_create(const struct world_options *given, bool single
     assert_non_null(world);
     world->next = live_worlds;
     live_worlds = world;
-    world->memory = aligned_alloc(PLUMB_DMA_LINE, PLUMB_DMA_WHOLE_LINES(sizeof *world->memory));
+    world->memory =
+        spare ? spare : aligned_alloc(PLUMB_DMA_LINE, PLUMB_DMA_WHOLE_LINES(sizeof *world->memory));
+    spare = NULL;
     assert_non_null(world->memory);
     world->single = single;
     world->now_us = options.start_us ? options.start_us : SECOND;
@@ -190,7 +193,8 @@ static void world_free(struct world *world) {
     while (*link != world)
         link = &(*link)->next;
     *link = world->next;
-    free(world->memory);
+    free(spare);
+    spare = world->memory;
     free(world);
 }
 

@@ -271,6 +271,7 @@ static uint32_t drops(const struct trial *trial) {
             sum += trial->a.netif->counters[i];
     /* These count what was to go out. */
     return sum - counter(trial, PLUMB_COUNTER_arp_queue) -
+           counter(trial, PLUMB_COUNTER_arp_no_buffer) -
            counter(trial, PLUMB_COUNTER_ipv4_no_route) -
            counter(trial, PLUMB_COUNTER_ipv4_no_buffer) -
            trial->a.netif->counters[PLUMB_NETIF_tx_error];
