@@ -121,11 +121,25 @@ static bool reorder(struct plumb_tcp *connection, struct plumb_packet *packet) {
     return true;
 }
 
+/* Nothing comes after a FIN: what waits past it was never sent by who sent that. */
+static void drop_past_fin(struct plumb_tcp *connection) {
+    struct plumb_packet *packet;
+
+    while ((packet = connection->reordered) != NULL) {
+        connection->reordered = packet->next;
+        if (pl_after(pl_tcp_reordered_end(packet), connection->receive_next))
+            pl_drop(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_window, packet);
+        else
+            plumb_packet_put(packet);
+    }
+    connection->reordered_count = 0;
+}
+
 /* Moves what has become next in order out of the waiting list. */
 static void drain(struct plumb_tcp *connection) {
     struct plumb_packet *packet;
 
-    while ((packet = connection->reordered) != NULL &&
+    while (!(connection->flags & PL_TCP_FIN_RECEIVED) && (packet = connection->reordered) != NULL &&
            !pl_after(packet->sequence, connection->receive_next)) {
         uint32_t known = connection->receive_next - packet->sequence;
         bool fin = packet->mark;
@@ -138,16 +152,11 @@ static void drain(struct plumb_tcp *connection) {
         }
         plumb_packet_trim_front(packet, known);
         append(connection, packet);
-        if (fin) {
+        if (fin)
             take_fin(connection);
-            break;
-        }
     }
-    if (connection->flags & PL_TCP_FIN_RECEIVED) {
-        pl_queue_put(connection->reordered);
-        connection->reordered = NULL;
-        connection->reordered_count = 0;
-    }
+    if (connection->flags & PL_TCP_FIN_RECEIVED)
+        drop_past_fin(connection);
 }
 
 /* ---- a segment's payload ---- */

@@ -388,6 +388,26 @@ static void test_hostile_63_fin_out_of_order_and_again(void **state) {
     disconnected(world, &user);
 }
 
+/* What waits out of order reaches past a FIN that comes then: its bytes are none either. */
+static void test_hostile_63_fin_before_what_waits(void **state) {
+    (void)state;
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    uint32_t base = peer.sequence;
+    peer_send_at(&peer, base + 2, peer.acknowledgement, TCP_ACK, "3456ghost", 9);
+    struct counters before = counters_now(&world->a);
+    peer_send_at(&peer, base, peer.acknowledgement, TCP_ACK | TCP_FIN, "1234", 4);
+    expect_equal(user.length, 4);
+    assert_memory_equal(user.bytes, "1234", 4);
+    expect(user.events & PLUMB_TCP_PEER_CLOSED);
+    counters_expect_drop(&world->a, &before, "tcp_window", 1);
+    expect(peer_take(&peer));
+    expect_equal(peer.last.acknowledgement, base);
+    expect_equal(peer_expect(&peer, TCP_ACK)->acknowledgement, base + 5);
+    disconnected(world, &user);
+}
+
 static void test_hostile_61_receive_across_the_wrap(void **state) {
     (void)state;
     static const uint32_t starts[] = {0xffffffffU, 0xfffffff0U, 0x7fffffffU, 0x7ffffff0U, 0};
@@ -1493,6 +1513,7 @@ HARNESS_MAIN(cmocka_unit_test(user_timeout_begins_with_queueing),
              cmocka_unit_test(acknowledgement_rides_on_data),
              cmocka_unit_test(receive_window_closes_and_opens), cmocka_unit_test(peek_and_consume),
              POSTED cmocka_unit_test(test_hostile_63_fin_out_of_order_and_again),
+             cmocka_unit_test(test_hostile_63_fin_before_what_waits),
              cmocka_unit_test(test_hostile_61_receive_across_the_wrap),
              cmocka_unit_test(small_and_large_sends_arrive),
              cmocka_unit_test(test_hostile_61_send_across_the_wrap),
