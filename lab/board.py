@@ -84,6 +84,7 @@ class Setup:
     routines: str = ""  # by name; empty: the best for the processor
     takes_misaligned: bool = False  # the processor, instead of trapping
     arguments: str = ""  # for the application
+    offload: str = ""  # what a program leaves to its TAP device; empty: all it can
     place: Place | None = None  # where the board is, if it is not emulated here
     words: dict[int, int] = field(default_factory=dict)  # left in memory too, by address
     on_line: Callable[[str], None] = field(default=lambda line: None)
@@ -217,6 +218,8 @@ class Board:
             words += ["--pcap", str(self.setup.pcap)]
         if self.setup.routines:
             words += ["--bytes", self.setup.routines]
+        if self.setup.offload:
+            words += ["--offload", self.setup.offload]
         if self.setup.arguments:
             words += ["--arguments", self.setup.arguments]
         return words

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    RECEIVE_PACKETS = 512,
+    RECEIVE_PACKETS = 1024, /* of which up to 43 wait for the longest frame */
     RECEIVE_BYTES = 1536,
     SEGMENT_PACKETS = 1024,
     SEGMENT_BYTES = PLUMB_DMA_WHOLE_LINES(1600),
@@ -104,6 +104,7 @@ static void attach_tap(struct plumb *stack) {
         .name = options.tap,
         .pool = &receive,
         .address = options.has_ethernet ? options.ethernet : random_ethernet(),
+        .offload = options.offload,
     };
     int error = plumb_tap_open(&tap, &config);
     if (error == PLUMB_ERROR_DEVICE)

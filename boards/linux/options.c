@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char usage[] =
     "usage: %s [options]\n"
@@ -17,6 +18,8 @@ static const char usage[] =
     "                     no address is given\n"
     "  --ethernet MAC     the stack's Ethernet address (a random local one)\n"
     "  --pcap FILE        write every frame to FILE\n"
+    "  --offload WHAT     left to the device as far as it offers it: none, checksums, or\n"
+    "                     segments, which is both (segments)\n"
     "  --bytes NAME       copy and sum bytes by these routines (the best for the processor)\n"
     "  --arguments TEXT   for the application, which says what it takes\n"
     "Ends on SIGTERM or SIGINT; status 3 when a packet was lost to a leak.\n";
@@ -47,6 +50,16 @@ static struct plumb_ethernet_address parse_ethernet(const char *program, const c
     return plumb_ethernet_address(bytes);
 }
 
+static enum plumb_tap_offload parse_offload(const char *program, const char *text) {
+    static const char *const words[] = {[PLUMB_TAP_OFFLOAD_NONE] = "none",
+                                        [PLUMB_TAP_OFFLOAD_CHECKSUMS] = "checksums",
+                                        [PLUMB_TAP_OFFLOAD_SEGMENTS] = "segments"};
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (!strcmp(text, words[i]))
+            return (enum plumb_tap_offload)i;
+    refuse(program, "neither none, checksums nor segments", text);
+}
+
 static const struct option known[] = {
     {"tap", required_argument, NULL, 't'},
     {"address", required_argument, NULL, 'a'},
@@ -56,6 +69,7 @@ static const struct option known[] = {
     {"ethernet", required_argument, NULL, 'e'},
     {"pcap", required_argument, NULL, 'p'},
     {"bytes", required_argument, NULL, 'b'},
+    {"offload", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, 'h'},
     {"arguments", required_argument, NULL, 'A'},
     {NULL, 0, NULL, 0},
@@ -89,6 +103,9 @@ static void take(struct options *options, int letter, const char *program) {
     case 'A':
         options->arguments = optarg;
         break;
+    case 'o':
+        options->offload = parse_offload(program, optarg);
+        break;
     case 'h':
         printf(usage, program);
         exit(0);
@@ -100,8 +117,11 @@ static void take(struct options *options, int letter, const char *program) {
 void options_parse(struct options *options, int argc, char **argv) {
     int letter;
     bool dhcp = false;
-    *options = (struct options){
-        .tap = "tap0", .routines = "", .arguments = "", .address = board_default_address};
+    *options = (struct options){.tap = "tap0",
+                                .offload = PLUMB_TAP_OFFLOAD_SEGMENTS,
+                                .routines = "",
+                                .arguments = "",
+                                .address = board_default_address};
     while ((letter = getopt_long(argc, argv, "", known, NULL)) != -1) {
         if (letter == 'd')
             dhcp = true;

@@ -4,10 +4,12 @@
 #define PLUMB_LINUX_OPTIONS_H
 
 #include "run.h"
+#include "tap.h"
 
 struct options {
     const char *tap;                        /* TAP device */
     const char *capture;                    /* pcap file, or null */
+    enum plumb_tap_offload offload;         /* what is left to the device, if it offers it */
     const char *routines;                   /* byte routines by name, or empty */
     const char *arguments;                  /* the application's, or empty */
     struct plumb_ethernet_address ethernet; /* valid when has_ethernet */

@@ -29,6 +29,7 @@ struct plumb;
     DROP(rx_error, "the device reported an error in the frame")                                    \
     DROP(rx_orphan, "start without end of frame, or end without start")                            \
     DROP(rx_too_long, "the frame is longer than the interface takes")                              \
+    DROP(rx_bad_offload, "what the device says of the frame beside it cannot be")                  \
     EVENT(rx_overrun, "the device had no descriptor for a frame (used-bit-read)")                  \
     EVENT(rx_restart, "reception was stopped and started again")                                   \
     EVENT(tx_full, "the transmit ring was full; the sender tries again")                           \

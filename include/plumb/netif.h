@@ -82,6 +82,12 @@ struct plumb_netif {
     uint8_t landing;                         /* (driver) enum plumb_landing */
     uint8_t capabilities;                    /* (driver) enum plumb_capability */
     bool link_up;                            /* (driver) */
+#ifdef CONFIG_PLUMB_TCP_SEGMENTATION_OFFLOAD
+    /* (driver) Of a packet marked PLUMB_PACKET_SEGMENTS, whose checksums are the device's to fill
+     * in as well: the longest IP datagram, bytes, and the most fragments; 0: takes none. */
+    uint16_t segments_size;
+    uint16_t segments_fragments;
+#endif
     uint32_t counters[PLUMB_NETIF_COUNTER_COUNT]; /* (driver) */
 
     /* Set by attach; what a driver calls with each received frame, complete from

@@ -44,6 +44,8 @@ enum plumb_packet_flag {
     PLUMB_PACKET_RETAINED = 8,         /* the sender keeps the packet for sending again */
     PLUMB_PACKET_SUMMED = 16,          /* `sum` is that of the payload */
     PLUMB_PACKET_CLEAN = 32,           /* no cache has anything newer of it than memory */
+    PLUMB_PACKET_SEGMENTS = 64,        /* the device is to make TCP segments of it, with `mark`
+                                          bytes of payload each */
 };
 
 /* What is asked of a fragment lies on one line of a cache, or wherever it fits. */

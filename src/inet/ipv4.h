@@ -154,6 +154,16 @@ static inline void pl_ipv4_make_capable(pl_header_word *word) {
     word[2].be = pl_first_half(pl_first_half_of(word[2].be)) | pl_second_half(checksum);
 }
 
+/* Gives a header written as above another length. */
+static inline void pl_ipv4_replace_length(pl_header_word *word, uint16_t total) {
+    const uint16_t length = PLUMB_SWAP16(total);
+    uint16_t checksum = (uint16_t)pl_second_half_of(word[2].be);
+
+    checksum = pl_checksum_replace(checksum, (uint16_t)pl_second_half_of(word[0].be), length);
+    word[0].be = pl_first_half(pl_first_half_of(word[0].be)) | pl_second_half(length);
+    word[2].be = pl_first_half(pl_first_half_of(word[2].be)) | pl_second_half(checksum);
+}
+
 /* Sends a packet, complete with its header, along a route. The caller keeps its hold.
  * Returns PLUMB_OK or PLUMB_ERROR_WOULD_BLOCK. */
 int pl_ipv4_route(struct plumb *stack, const struct pl_route *route, struct plumb_packet *packet);

@@ -144,9 +144,102 @@ PL_INLINE int send_in_two(const struct template *template, struct plumb_packet *
     return result;
 }
 
+#ifdef CONFIG_PLUMB_TCP_SEGMENTATION_OFFLOAD
+
+/* How many segments go to the device as one, of `left` bytes that may go; 1 where it takes no
+ * more. */
+static uint32_t count_together(const struct template *template, const struct plumb_packet *segment,
+                               uint32_t left, const unsigned options) {
+    const struct plumb_netif *netif = template->netif;
+    const unsigned headers = PL_IPV4_HEADER + PL_TCP_HEADER + options;
+    uint32_t count = 0, size = headers;
+
+    do {
+        if (segment->more || count + 1U >= netif->segments_fragments)
+            break;
+        count++;
+        left -= template->size;
+        size += template->size;
+        segment = segment->next;
+    } while (segment && segment->total == template->size && left >= template->size &&
+             size + template->size <= netif->segments_size && (segment->next || !template->ending));
+    return count ? count : 1;
+}
+
+/* Makes one chain of `count` segments, or takes it apart again; returns the last. */
+static struct plumb_packet *chain(struct plumb_packet *segment, uint32_t count, bool joined) {
+    while (--count) {
+        segment->more = joined ? segment->next : NULL;
+        segment = segment->next;
+    }
+    return segment;
+}
+
+/* Sends `count` segments, of one fragment each, as one: the device makes the rest of their
+ * headers. */
+static int send_together(const struct template *template, struct plumb_packet *first,
+                         uint32_t count, const unsigned options) {
+    const uint32_t length = PUSHED(options) + count * template->size;
+    struct plumb_packet *front = plumb_pool_pop(template->headers);
+
+    if (!front)
+        return PLUMB_ERROR_NO_BUFFER;
+    uint8_t *data = front->owner.memory + FRONT_END(options);
+    struct plumb_packet *last = chain(first, count, true);
+    pl_header_word *tcp = (void *)(data - PL_TCP_HEADER - options);
+    write_headers(data, template, first, options);
+    pl_ipv4_replace_length(tcp - PL_IPV4_HEADER / 4, (uint16_t)(length - PL_ETHERNET_HEADER));
+    if (!last->next)
+        tcp[3].be |= plumb_put32((uint32_t)PL_TCP_PSH << 16).be;
+    front->next = NULL;
+    front->more = first;
+    front->data = data - PUSHED(options);
+    front->length = (uint16_t)PUSHED(options);
+    front->total = (uint16_t)length;
+    front->references = 1;
+    front->flags = template->flags | PLUMB_PACKET_SEGMENTS;
+    front->mark = template->size;
+    int result = pl_interface_output(template->netif, front);
+    chain(first, count, false);
+    front->more = NULL;
+    pl_fragment_put(front);
+    return result;
+}
+
+#else
+
+static inline uint32_t count_together(const struct template *template,
+                                      const struct plumb_packet *segment, uint32_t left,
+                                      const unsigned options) {
+    (void)template, (void)segment, (void)left, (void)options;
+    return 1;
+}
+
+static inline int send_together(const struct template *template, struct plumb_packet *first,
+                                uint32_t count, const unsigned options) {
+    (void)template, (void)first, (void)count, (void)options;
+    return PLUMB_OK;
+}
+
+#endif
+
 /* A full segment, and none that carries the FIN? */
 static inline bool is_ordinary(const struct plumb_packet *segment, uint32_t size, bool ending) {
     return segment && segment->total == size && (segment->next || !ending);
+}
+
+/* Notes when `count` segments went; returns the next. */
+PL_INLINE struct plumb_packet *note_sent(const struct template *template,
+                                         struct plumb_packet *segment, uint32_t count) {
+    do {
+#ifdef CONFIG_PLUMB_TCP_RACK
+        segment->sent_us = template->now_us;
+#else
+        (void)template;
+#endif
+        segment = segment->next;
+    } while (--count);
+    return segment;
 }
 
 /* Sends segments from the first unsent one on, up to `left` bytes, which is one at least.
@@ -159,18 +252,17 @@ PL_INLINE uint32_t send_alike(struct plumb_tcp *connection, struct pl_neighbour 
 
     prepare(connection, neighbour, &template);
     do {
-        int outcome = pl_tcp_takes_headers(segment) ? send_in_one(&template, segment, options)
-                                                    : send_in_two(&template, segment, options);
+        const uint32_t together = count_together(&template, segment, left, options);
+        int outcome = together > 1 ? send_together(&template, segment, together, options)
+                      : pl_tcp_takes_headers(segment) ? send_in_one(&template, segment, options)
+                                                      : send_in_two(&template, segment, options);
         if (outcome != PLUMB_OK) {
             *result = outcome;
             break;
         }
-#ifdef CONFIG_PLUMB_TCP_RACK
-        segment->sent_us = template.now_us;
-#endif
-        count++;
-        left -= template.size;
-        segment = segment->next;
+        count += together;
+        left -= together * template.size;
+        segment = note_sent(&template, segment, together);
         if (!segment || (template.ending && !segment->next))
             break;
     } while (segment->total == template.size && left >= template.size);
