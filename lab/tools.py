@@ -116,6 +116,8 @@ TOOLS = (
     Tool(PICOLIBC.format("arm-none-eabi"), "picolibc-arm-none-eabi", BYTES),
     Tool(PICOLIBC.format("riscv64-unknown-elf"), "picolibc-riscv64-unknown-elf", BYTES),
     *(Tool(GLIBC.format(triplet), f"libc6-dev-{name}-cross", BYTES) for triplet, name in GLIBCS),
+    Tool("cargo", "cargo-web", PEER | TEST),  # Debian's later one: smoltcp needs Rust 1.91
+    Tool("rustc", "rustc-web", PEER | TEST),
     Tool(DEBIAN_KEYRING, "debian-archive-keyring", BYTES | PEER),
 )
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from lab import build, network, peers
+from lab import build, network, peers, smoltcp
 from lab.errors import LabError
 from lab.paths import OUT
 
@@ -35,6 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     with suppress(LabError):  # whoever needs it says so
         peers.lwip()
+    with suppress(LabError):
+        smoltcp.fetch()
     if os.geteuid() == 0:
         with suppress(LabError):  # a container without the right to: tests over TAP say so
             network.enter_namespace()

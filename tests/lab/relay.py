@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A cable between two TAP devices of this namespace, which loses frames by a seed."""
+"""What joins two TAP devices of this namespace: a cable that loses frames by a seed, a switch."""
 
 import random
 import select
@@ -13,6 +13,33 @@ ANY_PROTOCOL = 0x0003  # ETH_P_ALL
 LONGEST = 1600
 PAUSE_S = 0.2
 BUFFER = 1 << 22
+
+
+class Switch:
+    """The kernel's bridge between two TAP devices: what one end leaves to its device, such as
+    checksums, is done where the other end does not take it as it is."""
+
+    NAME = "interop"
+
+    def __init__(self, ends: tuple[str, str]) -> None:
+        self.ends = ends
+        self.lost = self.carried = 0
+
+    def __enter__(self) -> "Switch":
+        ip("link", "add", self.NAME, "type", "bridge")
+        ip("link", "set", self.NAME, "addrgenmode", "none")
+        ip("link", "set", self.NAME, "up")
+        for name in self.ends:
+            ip("tuntap", "add", "dev", name, "mode", "tap")
+            ip("link", "set", name, "addrgenmode", "none")
+            ip("link", "set", name, "master", self.NAME, "up")
+        return self
+
+    def __exit__(
+        self, kind: type | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name in (*self.ends, self.NAME):
+            ip("link", "delete", name)
 
 
 class Cable:

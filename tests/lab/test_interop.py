@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 from helpers import needs_tap
-from relay import Cable
+from relay import Cable, Switch
 
-from lab import build, lwip
+from lab import build, lwip, smoltcp
 from lab.paths import BUILD, ROOT
 
 LIMIT_S = 90.0
@@ -46,6 +46,7 @@ def plumb() -> Path:
 STACKS: dict[str, Callable[[], Path]] = {
     "plumb": plumb,
     "lwip": lambda: lwip.process("tuned", "exchange"),
+    "smoltcp": smoltcp.process,
     "lwip-stock": lambda: lwip.process("stock", "exchange"),
 }
 PEERS = [name for name in STACKS if name != "plumb"]
@@ -73,10 +74,13 @@ class End:
 
 
 @contextmanager
-def running(stack: str, device: str, address: str, errand: str) -> Iterator[End]:
+def running(
+    stack: str, device: str, address: str, errand: str, offload: str = "none"
+) -> Iterator[End]:
     """A stack's program at one end; Plumb's has to end with every packet in its pool."""
     words = ["setpriv", "--pdeathsig", "KILL", STACKS[stack](), "--tap", device]
     words += ["--address", address, "--netmask", "255.255.255.0", "--gateway", "0.0.0.0"]
+    words += ["--offload", offload] if stack == "plumb" else []
     process = subprocess.Popen(
         words,
         env={**os.environ, "EXCHANGE": errand},
@@ -103,22 +107,40 @@ def lossy_length(peer: str) -> int:
     return 96 << 10 if peer == "lwip-stock" else 1 << 20
 
 
+def exchange(names: tuple[str, str], length: int, offload: str = "none") -> None:
+    """One exchange between a server and a client, over what joins their devices."""
+    listen = f"listen {PORT} {length} {SEED}"
+    connect = f"connect 10.0.3.1 {PORT} {length} {SEED + 1}"
+    with running(names[0], "interop0", "10.0.3.1", listen, offload) as server:
+        with running(names[1], "interop1", "10.0.3.2", connect, offload) as caller:
+            one = caller.wait_for(TOLD, LIMIT_S).groups()
+            other = server.wait_for(TOLD, LIMIT_S).groups()
+    assert one[0] == other[0] == str(length)
+    assert one[:2] == other[2:], f"{names[1]} to {names[0]}"
+    assert other[:2] == one[2:], f"{names[0]} to {names[1]}"
+    assert one[1] != other[1]
+
+
+def ends(peer: str, client: str) -> tuple[str, str]:
+    """The server and the client."""
+    return (peer, "plumb") if client == "plumb" else ("plumb", peer)
+
+
 @needs_tap
 @pytest.mark.parametrize("loss_percent", [0, 1])
 @pytest.mark.parametrize("client", ["plumb", "peer"])
 @pytest.mark.parametrize("peer", PEERS)
 def test_what_one_sends_the_other_receives(peer: str, client: str, loss_percent: int):
     length = lossy_length(peer) if loss_percent else 4 << 20
-    names = (peer, "plumb") if client == "plumb" else ("plumb", peer)
     with Cable(("interop0", "interop1"), loss_percent, SEED) as cable:
-        listen = f"listen {PORT} {length} {SEED}"
-        connect = f"connect 10.0.3.1 {PORT} {length} {SEED + 1}"
-        with running(names[0], "interop0", "10.0.3.1", listen) as server:
-            with running(names[1], "interop1", "10.0.3.2", connect) as caller:
-                one = caller.wait_for(TOLD, LIMIT_S).groups()
-                other = server.wait_for(TOLD, LIMIT_S).groups()
-        assert one[0] == other[0] == str(length)
-        assert one[:2] == other[2:], f"{names[1]} to {names[0]}"
-        assert other[:2] == one[2:], f"{names[0]} to {names[1]}"
-        assert one[1] != other[1]
-        assert bool(cable.lost) == bool(loss_percent), f"{cable.lost} of {cable.carried} lost"
+        exchange(ends(peer, client), length)
+    assert bool(cable.lost) == bool(loss_percent), f"{cable.lost} of {cable.carried} lost"
+
+
+@needs_tap
+@pytest.mark.parametrize("client", ["plumb", "peer"])
+@pytest.mark.parametrize("peer", [*PEERS, "plumb"])
+def test_what_is_left_to_the_device_reaches_a_peer_whole(peer: str, client: str):
+    """Segments as one, and checksums: a switch does them for a peer that takes neither."""
+    with Switch(("interop0", "interop1")):
+        exchange(ends(peer, client), 4 << 20, "segments")
