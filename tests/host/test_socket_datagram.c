@@ -109,8 +109,43 @@ static void vectors(void **state) {
     expect_equal(plumb_readv(rig.b, server, in, 2), 6);
     assert_memory_equal(got, "abcd", 4);
     assert_memory_equal(got + 10, "ef", 2);
+    /* An empty one in between, and one with more than any datagram has. */
+    out[1] = (struct plumb_iov){NULL, 0};
+    expect_equal(plumb_sendmsg(rig.a, client, &message, 0), 3);
+    expect_equal(plumb_recv(rig.b, server, got, sizeof got, 0), 3);
+    assert_memory_equal(got, "abf", 3);
+    out[1] = (struct plumb_iov){sent, (size_t)INT32_MAX};
+    expect_equal(plumb_sendmsg(rig.a, client, &message, 0), -PLUMB_EMSGSIZE);
     out[1] = (struct plumb_iov){sent, 4000}; /* several have to fit a buffer */
     expect_equal(plumb_sendmsg(rig.a, client, &message, 0), -PLUMB_EMSGSIZE);
+    rig_end(&rig);
+}
+
+/* Nothing to send from: told, and it goes when there is something again. */
+static void no_buffer(void **state) {
+    struct plumb_sockaddr_in there = rig_address(RIG_B, RIG_PORT);
+    struct plumb_iov out[2] = {{"ab", 2}, {"c", 1}};
+    struct plumb_msghdr message = {
+        .msg_name = &there, .msg_namelen = sizeof there, .msg_iov = out, .msg_iovlen = 2};
+    struct plumb_packet *taken = NULL, *packet;
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, false);
+    int server = open_bound(&rig), client = open_datagrams(rig.a);
+    send_there(&rig, client, "x", 1); /* the neighbour becomes known */
+    plumb_recv(rig.b, server, got, sizeof got, 0);
+    rig_run(&rig, 10);
+    while ((packet = plumb_packet_take(&rig.world->a.segments, 0)) != NULL) {
+        packet->next = taken;
+        taken = packet;
+    }
+    expect_equal(plumb_sendmsg(rig.a, client, &message, PLUMB_MSG_DONTWAIT), -PLUMB_ENOBUFS);
+    while (taken) {
+        packet = taken->next;
+        plumb_packet_put(taken);
+        taken = packet;
+    }
+    expect_equal(plumb_sendmsg(rig.a, client, &message, PLUMB_MSG_DONTWAIT), 3);
     rig_end(&rig);
 }
 
@@ -277,8 +312,8 @@ static void a_time_to_wait(void **state) {
 }
 
 HARNESS_MAIN(cmocka_unit_test(to_and_fro), cmocka_unit_test(each_read_is_one_datagram),
-             cmocka_unit_test(the_longest), cmocka_unit_test(vectors), cmocka_unit_test(errors),
-             cmocka_unit_test(broadcasts_have_to_be_asked_for), cmocka_unit_test(connected),
-             cmocka_unit_test(refused), cmocka_unit_test(shut),
+             cmocka_unit_test(the_longest), cmocka_unit_test(vectors), cmocka_unit_test(no_buffer),
+             cmocka_unit_test(errors), cmocka_unit_test(broadcasts_have_to_be_asked_for),
+             cmocka_unit_test(connected), cmocka_unit_test(refused), cmocka_unit_test(shut),
              cmocka_unit_test(a_socket_that_is_not_read), cmocka_unit_test(a_pool_that_is_low),
              cmocka_unit_test(a_time_to_wait))

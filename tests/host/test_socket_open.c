@@ -60,6 +60,7 @@ static void every_call_knows_a_bad_descriptor(void **state) {
     expect_equal(plumb_fcntl(rig.a, 0, PLUMB_F_GETFL, 0), -PLUMB_EBADF);
     expect_equal(plumb_ioctl(rig.a, 0, PLUMB_FIONREAD, &value), -PLUMB_EBADF);
     expect_equal(rig_poll(rig.a, 0), PLUMB_POLLNVAL);
+    expect_equal(rig_poll(rig.a, CONFIG_PLUMB_SOCKETS_MOST), PLUMB_POLLNVAL);
     rig_end(&rig);
 }
 
@@ -163,6 +164,14 @@ static void listen_and_accept_errors(void **state) {
     int fresh = rig_stream(rig.b), listener = rig_listen(&rig, 1);
     expect_equal(plumb_listen(rig.b, datagrams, 1), -PLUMB_EOPNOTSUPP);
     expect_equal(plumb_accept(rig.b, datagrams, NULL, NULL), -PLUMB_EOPNOTSUPP);
+    for (int how = -1; how <= 3; how += 4)
+        expect_equal(plumb_shutdown(rig.b, listener, how), -PLUMB_EINVAL);
+    int waiting = 7;
+    expect_equal(plumb_ioctl(rig.b, listener, PLUMB_FIONREAD, &waiting), -PLUMB_EINVAL);
+    expect_equal(plumb_ioctl(rig.b, datagrams, 9999, &waiting), -PLUMB_EINVAL);
+    expect_equal(waiting, 7);
+    expect_equal(plumb_ioctl(rig.b, datagrams, PLUMB_FIONREAD, &waiting), 0);
+    expect_equal(waiting, 0);
     expect_equal(plumb_accept(rig.b, fresh, NULL, NULL), -PLUMB_EINVAL);
     expect_equal(plumb_accept4(rig.b, listener, NULL, NULL, 1), -PLUMB_EINVAL);
     plumb_fcntl(rig.b, listener, PLUMB_F_SETFL, PLUMB_O_NONBLOCK);
@@ -175,6 +184,34 @@ static void listen_and_accept_errors(void **state) {
     expect_equal(rig_begin(&rig, c.a), -PLUMB_EINPROGRESS);
     rig_run(&rig, 10);
     expect_equal(plumb_listen(rig.a, c.a, 1), -PLUMB_EINVAL);
+    rig_end(&rig);
+}
+
+/* None is one, and more than there are sockets are as many. */
+static void backlogs_out_of_range(void **state) {
+    static const int backlogs[] = {-1, 0, 1000};
+    (void)state;
+    for (unsigned i = 0; i < sizeof backlogs / sizeof *backlogs; i++) {
+        struct rig rig;
+        rig_create(&rig, NULL, true);
+        int listener = rig_listen(&rig, backlogs[i]), client = rig_stream(rig.a);
+        expect_equal(rig_begin(&rig, client), -PLUMB_EINPROGRESS);
+        rig_run(&rig, 10);
+        expect(plumb_accept(rig.b, listener, NULL, NULL) >= 0);
+        rig_end(&rig);
+    }
+}
+
+/* A socket that connects has its name already. */
+static void bind_while_connecting(void **state) {
+    struct plumb_sockaddr_in own = rig_address(RIG_A, 81);
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, true);
+    int client = rig_stream(rig.a);
+    rig_listen(&rig, 1);
+    expect_equal(rig_begin(&rig, client), -PLUMB_EINPROGRESS);
+    expect_equal(plumb_bind(rig.a, client, &own, sizeof own), -PLUMB_EINVAL);
     rig_end(&rig);
 }
 
@@ -642,7 +679,8 @@ HARNESS_MAIN(
     cmocka_unit_test(every_call_knows_a_bad_descriptor), cmocka_unit_test(bind_errors),
     cmocka_unit_test(bind_collisions), cmocka_unit_test(two_bound_with_reuse_and_one_listens),
     cmocka_unit_test(reuseaddr_and_time_wait), cmocka_unit_test(port_0_is_chosen),
-    cmocka_unit_test(listen_and_accept_errors), cmocka_unit_test(accept_gives_the_peers_name),
+    cmocka_unit_test(listen_and_accept_errors), cmocka_unit_test(backlogs_out_of_range),
+    cmocka_unit_test(bind_while_connecting), cmocka_unit_test(accept_gives_the_peers_name),
     cmocka_unit_test(backlog), cmocka_unit_test(backlog_for_too_long),
     cmocka_unit_test(accepting_without_a_descriptor),
     cmocka_unit_test(closing_a_listener_resets_who_waits),

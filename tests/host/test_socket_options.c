@@ -87,6 +87,83 @@ static void options_that_are_refused(void **state) {
     rig_end(&rig);
 }
 
+static void times_at_their_bounds(void **state) {
+    static const struct plumb_timeval refused = {0, -1}, never[] = {{-1, 0}, {INT64_MAX, 0}};
+    struct plumb_timeval read;
+    plumb_socklen length = sizeof read;
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, true);
+    int fd = rig_stream(rig.a);
+    expect_equal(plumb_setsockopt(rig.a, fd, SOL, PLUMB_SO_RCVTIMEO, &refused, sizeof refused),
+                 -PLUMB_EDOM);
+    for (unsigned i = 0; i < sizeof never / sizeof *never; i++) {
+        const struct plumb_timeval some = {5, 0};
+        expect_equal(plumb_setsockopt(rig.a, fd, SOL, PLUMB_SO_RCVTIMEO, &some, sizeof some), 0);
+        expect_equal(plumb_setsockopt(rig.a, fd, SOL, PLUMB_SO_RCVTIMEO, &never[i], sizeof *never),
+                     0);
+        expect_equal(plumb_getsockopt(rig.a, fd, SOL, PLUMB_SO_RCVTIMEO, &read, &length), 0);
+        expect_equal(read.tv_sec, 0);
+        expect_equal(read.tv_usec, 0);
+    }
+    rig_end(&rig);
+}
+
+static void lingers_at_their_bounds(void **state) {
+    static const struct plumb_linger refused[] = {{1, -1}, {1, 65536}}, off = {0, -1};
+    struct plumb_linger read = {1, 1};
+    plumb_socklen length = sizeof read;
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, true);
+    int fd = rig_stream(rig.a);
+    for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
+        expect_equal(plumb_setsockopt(rig.a, fd, SOL, PLUMB_SO_LINGER, &refused[i], sizeof off),
+                     -PLUMB_EINVAL);
+    expect_equal(plumb_setsockopt(rig.a, fd, SOL, PLUMB_SO_LINGER, &off, sizeof off), 0);
+    expect_equal(plumb_getsockopt(rig.a, fd, SOL, PLUMB_SO_LINGER, &read, &length), 0);
+    expect_equal(read.l_onoff, 0);
+    expect_equal(read.l_linger, 0); /* no time was taken from what is off */
+    rig_end(&rig);
+}
+
+static void tcp_options_without_a_connection(void **state) {
+    struct rig rig;
+    uint64_t wide = 0;
+    plumb_socklen length = sizeof wide;
+    (void)state;
+    rig_create(&rig, NULL, true);
+    int fd = rig_stream(rig.a);
+    expect_equal(rig_set(rig.a, fd, TCP, PLUMB_TCP_SO_MAXSEG, 32768), -PLUMB_EINVAL);
+    expect_equal(rig_set(rig.a, fd, TCP, PLUMB_TCP_SO_KEEPIDLE, 32768), -PLUMB_EINVAL);
+    expect_equal(plumb_setsockopt(rig.a, fd, TCP, PLUMB_TCP_SO_NODELAY, &wide, 3), -PLUMB_EINVAL);
+    expect_equal(rig_int(rig.a, fd, TCP, PLUMB_TCP_SO_MAXSEG), 536);
+    expect_equal(rig_set(rig.a, fd, TCP, PLUMB_TCP_SO_MAXSEG, 900), 0);
+    expect_equal(rig_int(rig.a, fd, TCP, PLUMB_TCP_SO_MAXSEG), 900);
+    expect_equal(rig_set(rig.a, fd, TCP, PLUMB_TCP_SO_USER_TIMEOUT, 5000), 0);
+    expect_equal(rig_int(rig.a, fd, TCP, PLUMB_TCP_SO_USER_TIMEOUT), 5000);
+    expect_equal(plumb_getsockopt(rig.a, fd, TCP, 9999, &wide, &length), -PLUMB_ENOPROTOOPT);
+    expect_equal(plumb_getsockopt(rig.a, fd, 9999, 1, &wide, &length), -PLUMB_ENOPROTOOPT);
+    /* A number takes no more than its size of the room. */
+    expect_equal(plumb_getsockopt(rig.a, fd, SOL, PLUMB_SO_TYPE, &wide, &length), 0);
+    expect_equal(length, sizeof(int));
+    rig_end(&rig);
+}
+
+/* What the peer takes is less than what was asked for. */
+static void maxseg_above_what_was_agreed(void **state) {
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, true);
+    int client = rig_stream(rig.a);
+    rig_listen(&rig, 1);
+    expect_equal(rig_set(rig.a, client, TCP, PLUMB_TCP_SO_MAXSEG, 9000), 0);
+    rig_begin(&rig, client);
+    rig_run(&rig, 10);
+    expect_equal(rig_int(rig.a, client, TCP, PLUMB_TCP_SO_MAXSEG), MSS);
+    rig_end(&rig);
+}
+
 static void structures_are_read_as_set(void **state) {
     struct plumb_timeval time = {3, 4000}, read = {0, 0};
     struct plumb_linger linger = {1, 9}, lingers = {0, 0};
@@ -262,7 +339,10 @@ static void info(void **state) {
 }
 
 HARNESS_MAIN(cmocka_unit_test(what_a_socket_is), cmocka_unit_test(flags_are_off_and_can_be_set),
-             cmocka_unit_test(options_that_are_refused),
+             cmocka_unit_test(options_that_are_refused), cmocka_unit_test(times_at_their_bounds),
+             cmocka_unit_test(lingers_at_their_bounds),
+             cmocka_unit_test(tcp_options_without_a_connection),
+             cmocka_unit_test(maxseg_above_what_was_agreed),
              cmocka_unit_test(structures_are_read_as_set),
              cmocka_unit_test(buffers_bound_what_is_taken),
              cmocka_unit_test(set_before_the_connection), cmocka_unit_test(maxseg),

@@ -100,6 +100,23 @@ static void select_waits(void **state) {
     rig_end(&rig);
 }
 
+/* More seconds than milliseconds can say: as long as it takes. */
+static void select_waits_for_ages(void **state) {
+    plumb_fd_set readable;
+    const struct plumb_timeval ages = {INT64_MAX, 0};
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, false);
+    struct rig_connection c = rig_connect(&rig);
+    plumb_fd_zero(&readable);
+    plumb_fd_add(c.a, &readable);
+    rig.meanwhile = send_from_b;
+    rig.context = &c.b;
+    expect_equal(plumb_select(rig.a, 16, &readable, NULL, NULL, &ages), 1);
+    expect(plumb_fd_has(c.a, &readable));
+    rig_end(&rig);
+}
+
 static void select_errors(void **state) {
     plumb_fd_set set;
     struct plumb_timeval time = {0, 1000000};
@@ -109,6 +126,10 @@ static void select_errors(void **state) {
     plumb_fd_zero(&set);
     expect_equal(plumb_select(rig.a, -1, &set, NULL, NULL, NULL), -PLUMB_EINVAL);
     expect_equal(plumb_select(rig.a, PLUMB_FD_SETSIZE + 1, &set, NULL, NULL, NULL), -PLUMB_EINVAL);
+    expect_equal(plumb_select(rig.a, 1, &set, NULL, NULL, &time), -PLUMB_EINVAL);
+    time = (struct plumb_timeval){-1, 0};
+    expect_equal(plumb_select(rig.a, 1, &set, NULL, NULL, &time), -PLUMB_EINVAL);
+    time = (struct plumb_timeval){0, -1};
     expect_equal(plumb_select(rig.a, 1, &set, NULL, NULL, &time), -PLUMB_EINVAL);
     plumb_fd_add(3, &set);
     expect_equal(plumb_select(rig.a, 8, &set, NULL, NULL, NULL), -PLUMB_EBADF);
@@ -138,5 +159,5 @@ static void creation(void **state) {
 
 HARNESS_MAIN(cmocka_unit_test(poll_of_none), cmocka_unit_test(poll_counts_descriptors),
              cmocka_unit_test(poll_waits), cmocka_unit_test(select_of_three_sets),
-             cmocka_unit_test(select_waits), cmocka_unit_test(select_errors),
-             cmocka_unit_test(creation))
+             cmocka_unit_test(select_waits), cmocka_unit_test(select_waits_for_ages),
+             cmocka_unit_test(select_errors), cmocka_unit_test(creation))
