@@ -91,6 +91,7 @@ TOOLS = (
     Tool("qemu-x86_64", "qemu-user", BENCH | ISAS),
     Tool("clang", "clang", TEST),
     Tool("clang-format", "clang-format", TEST),
+    Tool("cppcheck", "cppcheck", TEST),
     Tool(CLANG_RUNTIME, "libclang-rt-14-dev", TEST),
     Tool("/usr/include/cmocka.h", "libcmocka-dev", TEST),
     Tool("ping", "iputils-ping", TEST, ("-V",)),

@@ -34,7 +34,7 @@ static void write_head(struct iperf *iperf, uint32_t id, uint32_t now_us) {
     iperf->words[0] = plumb_put32(id).be;
     iperf->words[1] = plumb_put32(iperf->seconds).be;
     iperf->words[2] = plumb_put32(now_us - iperf->second_us).be;
-    iperf->words[3] = (uint32_t)((int32_t)id >> 31);
+    iperf->words[3] = 0U - (id >> 31);
 }
 
 /* True when the stack took it. */

@@ -73,7 +73,7 @@ struct plumb_options {
 /* 1 for an option that is set, or 0. */
 #define PLUMB_SET_1_             0,
 #define PLUMB_SECOND_(a, b, ...) b
-#define PLUMB_CHOOSE_(junk)      PLUMB_SECOND_(junk 1, 0, 0)
+#define PLUMB_CHOOSE_(...)       PLUMB_SECOND_(__VA_ARGS__ 1, 0, 0)
 #define PLUMB_PASTE_(value)      PLUMB_CHOOSE_(PLUMB_SET_##value##_)
 #define PLUMB_IS_SET_(option)    PLUMB_PASTE_(option)
 

@@ -88,6 +88,7 @@ PL_INLINE pl_wide load_end(const uint8_t *from, unsigned skew) {
     }
     if (skew & 2) {
         held |= PLACE(*(const pl_halfword *)(const void *)from, 8 * skew, 16);
+        /* cppcheck-suppress uselessAssignmentPtrArg ; four bytes may follow where words are wide */
         from += 2;
         skew += 2;
     }
