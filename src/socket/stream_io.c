@@ -91,10 +91,10 @@ static int peek(struct pl_socket *socket, struct pl_cursor *cursor, size_t wante
                 uint64_t until) {
     int result = await_bytes(socket, least(socket, wanted, flags), until);
 
-    if (result == -PLUMB_EBADF)
+    /* What listens has no bytes, but connections in their place. */
+    if (result == -PLUMB_EBADF || !pl_stream_readable(socket))
         return result;
-    size_t done = take(socket, cursor, wanted, true);
-    return done || result > 0 ? (int)done : result;
+    return (int)take(socket, cursor, wanted, true);
 }
 
 int pl_stream_receive(struct pl_socket *socket, const struct plumb_iov *vectors, size_t count,

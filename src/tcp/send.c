@@ -58,13 +58,15 @@ static inline void enqueue(struct plumb_tcp *connection, struct plumb_packet *fi
     begin_wait(connection);
 }
 
-/* Bytes that the last segment still takes, if it was copied, has not gone out, and has
- * nothing acknowledged: then it begins where a new one does. */
+/* Bytes that the last segment still takes, if it was copied, has never gone out (not even
+ * before a time-out: the peer may have said that it has it), and has nothing acknowledged: then
+ * it begins where a new one does. */
 static uint32_t room_in_last(const struct plumb_tcp *connection, uint32_t size) {
     const struct plumb_packet *last = connection->send_last;
 
-    return connection->send_unsent && last->total < size && is_copied(last) &&
-                   last->references == 1 && last->data == last->owner.memory + PL_HEADROOM
+    return connection->send_unsent && !pl_before(last->sequence, connection->send_most) &&
+                   last->total < size && is_copied(last) && last->references == 1 &&
+                   last->data == last->owner.memory + PL_HEADROOM
                ? size - last->total
                : 0;
 }

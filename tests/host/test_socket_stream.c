@@ -64,6 +64,20 @@ static void receiving_waits_so_long(void **state) {
     rig_end(&rig);
 }
 
+/* Where there are no bytes but a connection that waits to be accepted. */
+static void peeking_at_a_listener(void **state) {
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, true);
+    int listener = rig_listen(&rig, 4), client = rig_stream(rig.a);
+    expect_equal(rig_begin(&rig, client), -PLUMB_EINPROGRESS);
+    rig_run(&rig, 10);
+    expect(rig_poll(rig.b, listener) & PLUMB_POLLIN);
+    expect_equal(plumb_recv(rig.b, listener, got, 100, PLUMB_MSG_PEEK), -PLUMB_ENOTCONN);
+    expect_equal(plumb_recv(rig.b, listener, got, 100, 0), -PLUMB_ENOTCONN);
+    rig_end(&rig);
+}
+
 static void peeking_takes_nothing(void **state) {
     struct rig rig;
     (void)state;
@@ -497,7 +511,7 @@ static void no_waiting_within_a_poll(void **state) {
 
 HARNESS_MAIN(cmocka_unit_test(nothing_there_is_eagain), cmocka_unit_test(receiving_waits),
              cmocka_unit_test(receiving_waits_so_long), cmocka_unit_test(peeking_takes_nothing),
-             cmocka_unit_test(waitall_waits_for_all),
+             cmocka_unit_test(peeking_at_a_listener), cmocka_unit_test(waitall_waits_for_all),
              cmocka_unit_test(waitall_without_waiting_takes_what_there_is),
              cmocka_unit_test(vectors), cmocka_unit_test(vectors_go_out_as_one_segment),
              cmocka_unit_test(a_full_buffer_is_eagain), cmocka_unit_test(filled_to_the_byte),

@@ -44,22 +44,34 @@ static void check_scoreboard(const struct plumb_tcp *connection) {
     expect_equal(connection->left_network, left);
     expect_equal(connection->duplicates, sacked);
     expect(left <= pl_tcp_in_flight(connection));
+    expect(!pl_after(connection->send_next, connection->send_most));
 }
 
-/* Acknowledges the first `segments`, and the ranges selectively. */
-static void acknowledge(struct scene *scene, unsigned segments, const struct range *ranges,
-                        unsigned count) {
+/* Acknowledges the first `length` bytes, and the ranges, in units of `unit`, selectively. */
+static void acknowledge_bytes(struct scene *scene, unsigned length, const struct range *ranges,
+                              unsigned count, unsigned unit) {
     struct frame frame;
     uint8_t options[40] = {1, 1, 5, (uint8_t)(2 + 8 * count)};
     for (unsigned i = 0; i < count; i++) {
-        uint32_t ends[2] = {scene->base + ranges[i].from * MSS, scene->base + ranges[i].to * MSS};
+        uint32_t ends[2] = {scene->base + ranges[i].from * unit, scene->base + ranges[i].to * unit};
         for (unsigned k = 0; k < 8; k++)
             options[4 + 8 * i + k] = (uint8_t)(ends[k / 4] >> 8 * (3 - k % 4));
     }
-    frame_tcp(&frame, &scene->peer.path, scene->peer.sequence, scene->base + segments * MSS,
-              TCP_ACK, scene->peer.window, options, count ? 4 + 8 * count : 0, 0, 0);
+    frame_tcp(&frame, &scene->peer.path, scene->peer.sequence, scene->base + length, TCP_ACK,
+              scene->peer.window, options, count ? 4 + 8 * count : 0, 0, 0);
     world_inject(scene->world, &frame);
     check_scoreboard(scene->user.connection);
+}
+
+static void selective(struct scene *scene, unsigned length, unsigned from, unsigned to) {
+    const struct range range = {from, to};
+    acknowledge_bytes(scene, length, &range, to != 0, 1);
+}
+
+/* The first `segments`, and ranges of segments. */
+static void acknowledge(struct scene *scene, unsigned segments, const struct range *ranges,
+                        unsigned count) {
+    acknowledge_bytes(scene, segments * MSS, ranges, count, MSS);
 }
 
 #define sack(scene, segments, ...)                                                                 \
@@ -292,6 +304,33 @@ static void after_a_time_out_holes_alone_are_sent(void **state) {
     ended(&scene);
 }
 
+/* After a time-out a short last segment is unsent, but the peer may have said that it has it. */
+static void what_the_peer_has_is_not_added_to(void **state) {
+    enum { TAIL = 100, MORE = 50, ALL = 5 * MSS + TAIL };
+    (void)state;
+    struct scene scene = sending(5);
+    struct plumb_tcp *connection = scene.user.connection;
+    plumb_tcp_set_option(connection, PLUMB_TCP_NODELAY, 1);
+    expect_equal(plumb_tcp_send(connection, bytes, TAIL), TAIL);
+    world_settle(scene.world);
+    while (!moved(&scene, "tcp_timeout"))
+        world_run(scene.world, 100 * MILLISECOND);
+    world_introduce(scene.world);
+    drain_payload(&scene);
+    selective(&scene, MSS, 5 * MSS, ALL);
+    expect_equal(plumb_tcp_send(connection, bytes, MORE), MORE);
+    world_settle(scene.world);
+    selective(&scene, 3 * MSS, 5 * MSS, ALL);
+    selective(&scene, 5 * MSS, 5 * MSS, ALL);
+    selective(&scene, ALL, 0, 0);
+    world_run(scene.world, SECOND);
+    bool sent = false;
+    while (peer_take(&scene.peer))
+        sent |= scene.peer.last.length == MORE && scene.peer.last.sequence == scene.base + ALL;
+    expect(sent);
+    ended(&scene);
+}
+
 /* RFC 8985 section 7.2 and 7.3: two round trips without a word, and the last is sent again. */
 static void a_lost_tail_is_probed_for(void **state) {
     (void)state;
@@ -497,6 +536,7 @@ static void goodput_under_reordering(void **state) {
         cmocka_unit_test(a_lost_repetition_is_found), cmocka_unit_test(reordering_is_waited_for),  \
         cmocka_unit_test(a_duplicate_makes_patient), cmocka_unit_test(a_peer_may_take_back),       \
         cmocka_unit_test(after_a_time_out_holes_alone_are_sent),                                   \
+        cmocka_unit_test(what_the_peer_has_is_not_added_to),                                       \
         cmocka_unit_test(a_lost_tail_is_probed_for), cmocka_unit_test(a_probe_is_rather_new),      \
         cmocka_unit_test(a_probe_tells_of_a_loss),                                                 \
         cmocka_unit_test(test_hostile_45_blocks_that_cannot_be),                                   \
