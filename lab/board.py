@@ -224,6 +224,16 @@ class Board:
             words += ["--arguments", self.setup.arguments]
         return words
 
+    def stop(self, limit_s: float = 10.0) -> int:
+        """Has a program end in order; its status, which is 0 if it has lost no packet."""
+        self._driver.ask_to_end()
+        deadline = time.monotonic() + limit_s
+        while not self.has_ended:
+            if time.monotonic() > deadline:
+                raise self._failure(f"did not end within {limit_s:g} s")
+            self.pump(0.1)
+        return self.exit_status()
+
     def off(self) -> None:
         """Switches the board off; may be called twice."""
         if self._power is not None:

@@ -25,6 +25,9 @@ PLUGINS = {
 }
 PLUGIN_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
 
+# What a board's programs are called in CMake, in front of an application's name.
+TARGETS = {"linux": "plumb", "zynq": "zynq"}
+
 _PROGRESS = re.compile(r"\[\d+/\d+\] ")
 
 
@@ -55,14 +58,16 @@ def run(command: list[str], what: str) -> None:
 
 
 @cache
-def preset(name: str, more: tuple[str, ...] = (), suffix: str = "") -> Path:
+def preset(
+    name: str, more: tuple[str, ...] = (), suffix: str = "", target: str = "all"
+) -> Path:
     """Configures and builds a CMake preset, once; returns its build folder. With `more`
     settings of Kconfig beside its own, that is the preset's with a suffix."""
     folder = BUILD / (name + suffix)
     beside = ["-B", str(folder), f"-DPLUMB_SETTINGS={';'.join([*settings(name), *more])}"]
     with lock.held(BUILD / f"{folder.name}.lock", f"building {folder.name}"):
         run(["cmake", "--preset", name, *(beside if more else ())], f"configuring {folder.name}")
-        run(["cmake", "--build", str(folder)], f"building {folder.name}")
+        run(["cmake", "--build", str(folder), "--target", target], f"building {folder.name}")
     return folder
 
 
@@ -93,7 +98,9 @@ def settings(name: str) -> list[str]:
 
 def firmware(name: str, app: str, more: tuple[str, ...] = (), suffix: str = "") -> Path:
     """Builds a preset and returns the program of one application."""
-    folder = preset(name, more, suffix)
+    # A variant is built for the one; a preset for all that ask.
+    target = f"{TARGETS[name.partition('-')[0]]}_{app}" if suffix else "all"
+    folder = preset(name, more, suffix, target)
     for path in (folder / f"{app}.elf", folder / f"boards/linux/plumb_{app}"):
         if path.is_file():
             return path

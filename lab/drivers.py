@@ -175,6 +175,10 @@ class ProgramDriver(ConsoleExpectMixin, Driver, PowerProtocol, ConsoleProtocol):
             child.stdout.close()
             self.exit_status = child.returncode
 
+    def ask_to_end(self) -> None:
+        """A program ends in order, and says by its status whether all was in order."""
+        self._child.terminate()
+
     def ended_with(self) -> int | None:
         """The status of a program that ended by itself; None if a signal ended it."""
         try:
