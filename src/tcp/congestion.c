@@ -64,12 +64,19 @@ static inline const struct pl_congestion *algorithm(const struct plumb_tcp *conn
     return &reno;
 }
 
+/* The window is no longer what growth had made it. */
+static void restart(struct plumb_tcp *connection, bool lost) {
+    algorithm(connection)->restart(connection, lost);
+    if (pl_tcp_in_hystart(connection))
+        pl_tcp_hystart_begin(connection);
+}
+
 int pl_tcp_congestion_choose(struct plumb_tcp *connection, uint32_t value) {
 #ifdef CONFIG_PLUMB_TCP_CUBIC
     if (value > PLUMB_TCP_CUBIC)
         return PLUMB_ERROR_INVALID;
     connection->congestion = (uint8_t)value;
-    algorithm(connection)->restart(connection, true);
+    restart(connection, true);
     return PLUMB_OK;
 #else
     (void)connection;
@@ -89,6 +96,8 @@ static uint32_t initial_window(const struct plumb_tcp *connection) {
 void pl_tcp_congestion_start(struct plumb_tcp *connection) {
     connection->congestion_window = pl_tcp_bounded(initial_window(connection));
     connection->slow_start_threshold = (pl_tcp_size)UINT32_MAX;
+    if (pl_tcp_in_hystart(connection))
+        pl_tcp_hystart_begin(connection);
 }
 
 /* Returns what is left for congestion avoidance, once the threshold is reached. */
@@ -97,6 +106,10 @@ static uint32_t slow_start(struct plumb_tcp *connection, uint32_t bytes, uint32_
     uint32_t most = 2U * connection->mss * count; /* RFC 3465 section 2.3, L = 2 */
     uint32_t step = bytes < most ? bytes : most;
 
+    if (pl_tcp_in_hystart(connection)) {
+        pl_tcp_hystart_grow(connection, step);
+        return 0;
+    }
     /* Of a batch only those up to the threshold grow it like this. */
     if (count > 1 && step > left)
         step = left;
@@ -111,7 +124,8 @@ void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint3
     /* A window of which less than half was in use has not been tried (RFC 7661 section
      * 4.3; RFC 9438 section 5.8). */
     if (2 * (pl_tcp_in_flight(connection) + bytes) < connection->congestion_window) {
-        algorithm(connection)->restart(connection, false);
+        if (!pl_tcp_in_hystart(connection)) /* which has not noted what is not so any more */
+            restart(connection, false);
         return;
     }
     if (connection->congestion_window < connection->slow_start_threshold) {
@@ -149,12 +163,12 @@ void pl_tcp_congestion_timeout(struct plumb_tcp *connection) {
     /* Only the first time-out of a row measures what was in flight (RFC 5681 section 3.1). */
     if (connection->retries == 0)
         pl_tcp_congestion_lost(connection);
-    algorithm(connection)->restart(connection, true);
+    restart(connection, true);
     connection->congestion_window = connection->mss;
 }
 
 void pl_tcp_congestion_resume(struct plumb_tcp *connection) {
-    algorithm(connection)->restart(connection, false);
+    restart(connection, false);
 }
 
 /* RFC 5681 section 4.1: nothing was sent for longer than the time-out, so nothing is known
@@ -168,5 +182,5 @@ void pl_tcp_congestion_idle(struct plumb_tcp *connection) {
     if (remembered > connection->slow_start_threshold)
         connection->slow_start_threshold = (pl_tcp_size)remembered;
     connection->congestion_window = (pl_tcp_size)initial;
-    algorithm(connection)->restart(connection, false);
+    restart(connection, false);
 }

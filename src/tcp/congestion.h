@@ -35,6 +35,29 @@ static inline pl_tcp_size pl_tcp_bounded(uint32_t bytes) {
     return (pl_tcp_size)(bytes < most ? bytes : most);
 }
 
+/* ---- hystart.c: how the first slow start ends, unless by a loss ---- */
+
+#ifdef CONFIG_PLUMB_TCP_HYSTART
+
+/* The first slow start begins, or begins anew. */
+void pl_tcp_hystart_begin(struct plumb_tcp *connection);
+
+/* The window grows in it, by so many bytes or less. */
+void pl_tcp_hystart_grow(struct plumb_tcp *connection, uint32_t bytes);
+
+#else
+
+static inline void pl_tcp_hystart_begin(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_hystart_grow(const struct plumb_tcp *connection, uint32_t bytes) {
+    (void)connection;
+    (void)bytes;
+}
+
+#endif
+
 static inline void pl_tcp_grow_window(struct plumb_tcp *connection, uint32_t bytes) {
     connection->congestion_window = pl_tcp_bounded(connection->congestion_window + bytes);
 }

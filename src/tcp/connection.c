@@ -409,7 +409,8 @@ void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_inf
         .rto_ms = connection->rto_ms,
         .srtt_us = connection->srtt_us,
         .congestion_window = connection->congestion_window,
-        .slow_start_threshold = connection->slow_start_threshold,
+        .slow_start_threshold =
+            pl_tcp_in_hystart(connection) ? UINT32_MAX : connection->slow_start_threshold,
         .send_window = connection->send_window,
         .receive_window = connection->receive_edge - connection->receive_next,
 #ifdef CONFIG_PLUMB_TCP_STATISTICS

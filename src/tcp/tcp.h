@@ -255,6 +255,9 @@ struct plumb_tcp {
     pl_tcp_size undo_threshold;
     uint8_t undo_count; /* segments sent again since, up to UINT8_MAX */
     uint8_t undo_step;  /* enum pl_tcp_undo_step */
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    uint16_t undo_most; /* W_max before that, in units of 64 bytes */
+#endif
 #endif
 #ifdef CONFIG_PLUMB_TCP_RACK
     pl_tcp_size left_network; /* bytes between send_unacked and send_next that are not in it */
@@ -1252,6 +1255,29 @@ static inline void pl_tcp_round_trip(struct plumb_tcp *connection, uint32_t samp
 uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection);
 
 /* ---- congestion.c: the window ---- */
+
+/* A threshold from here on is none: nothing was lost yet. What else it says is hystart.c's. */
+#define PL_TCP_NO_THRESHOLD (1U << 31)
+
+/* Is it in the first slow start, of which HyStart++ takes notes? */
+static inline bool pl_tcp_in_hystart(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_HYSTART
+    return connection->slow_start_threshold >= PL_TCP_NO_THRESHOLD;
+#else
+    (void)connection;
+    return false;
+#endif
+}
+
+#ifdef CONFIG_PLUMB_TCP_HYSTART
+/* A round trip in it took so long. */
+void pl_tcp_hystart_note(struct plumb_tcp *connection, uint32_t sample_us);
+#else
+static inline void pl_tcp_hystart_note(const struct plumb_tcp *connection, uint32_t sample_us) {
+    (void)connection;
+    (void)sample_us;
+}
+#endif
 
 /* By which algorithm: PLUMB_OK or PLUMB_ERROR_INVALID. */
 int pl_tcp_congestion_choose(struct plumb_tcp *connection, uint32_t algorithm);

@@ -20,6 +20,8 @@ void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline whic
 }
 
 void pl_tcp_round_trip_of_many(struct plumb_tcp *connection, uint32_t sample_us, unsigned shift) {
+    if (pl_tcp_in_hystart(connection))
+        pl_tcp_hystart_note(connection, sample_us);
     if (connection->srtt_us == 0) {
         connection->srtt_us = sample_us ? sample_us : 1;
         connection->rttvar_us = sample_us / 2;

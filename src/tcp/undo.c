@@ -16,9 +16,15 @@
 
 #ifdef CONFIG_PLUMB_TCP_UNDO
 
+/* Of W_max, which is noted in 16 bits: windows stop growing at 2 MiB. */
+#define MOST_SHIFT 6
+
 void pl_tcp_undo_note(struct plumb_tcp *connection) {
     connection->undo_window = connection->congestion_window;
     connection->undo_threshold = connection->slow_start_threshold;
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    connection->undo_most = (uint16_t)(connection->cubic_most >> MOST_SHIFT);
+#endif
     connection->undo_count = 0;
     connection->undo_step = PL_TCP_UNDO_NONE;
 }
@@ -58,6 +64,9 @@ static void undo(struct plumb_tcp *connection) {
     if (connection->congestion_window < connection->undo_window)
         connection->congestion_window = connection->undo_window;
     connection->slow_start_threshold = connection->undo_threshold;
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    connection->cubic_most = (pl_tcp_size)((uint32_t)connection->undo_most << MOST_SHIFT);
+#endif
     connection->undo_window = 0;
     connection->undo_step = PL_TCP_UNDO_NONE;
     connection->flags &= (uint16_t)~PL_TCP_RECOVERY;

@@ -462,8 +462,10 @@ static struct plumb_tcp_info acknowledged(bool in_a_batch, uint32_t threshold) {
 
     /* CUBIC rounds each step. */
     expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_CONGESTION, PLUMB_TCP_RENO), 0);
-    if (threshold)
+    if (threshold) {
         user.connection->slow_start_threshold = threshold;
+        user.connection->congestion_acked = 0;
+    }
     for (unsigned i = 1; i <= 5; i++) {
         acknowledge(&peer, base + i * 2 * MSS);
         if (!in_a_batch)

@@ -72,6 +72,7 @@ static void reno_grows_by_a_segment_a_window(void **state) {
     uint32_t base = peer.acknowledgement;
     choose(&user, PLUMB_TCP_RENO);
     user.connection->slow_start_threshold = 10 * MSS;
+    user.connection->congestion_acked = 0;
     expect_equal(send_segments(&user, &peer, 40), 10);
     acknowledge(&peer, base + 9 * MSS);
     expect_equal(user_info(&user).congestion_window, 10 * MSS);

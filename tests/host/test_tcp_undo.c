@@ -96,6 +96,34 @@ static void a_time_out_for_nothing_is_undone(void **state) {
     ended(&scene);
 }
 
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+
+/* RFC 9438 section 4.9: so the curve leads to where it led before. */
+static void the_plateau_is_put_back(void **state) {
+    (void)state;
+    for (unsigned more = 1; more <= 4; more++) {
+        struct scene scene = {0};
+        scene.world = connected(&scene.user, &scene.peer, 0);
+        scene.user.connection->cubic_most = more * 400000U;
+        begin(&scene, 40);
+        while (!moved(&scene, "tcp_timeout"))
+            world_run(scene.world, 50 * MILLISECOND);
+        world_introduce(scene.world);
+        drain_payload(&scene);
+        expect_equal(scene.user.connection->cubic_most, 0);
+        acknowledge(&scene, 2);
+        acknowledge(&scene, 4);
+        expect_undone(&scene, true);
+        expect_equal(scene.user.connection->cubic_most, more * 400000U / 64 * 64);
+        ended(&scene);
+    }
+}
+
+#define PLATEAU cmocka_unit_test(the_plateau_is_put_back),
+#else
+#define PLATEAU
+#endif
+
 /* Step 3a: the first had been lost, and the rest as well. */
 static void a_time_out_for_a_loss_is_not(void **state) {
     (void)state;
@@ -287,7 +315,7 @@ static void an_early_echo_undoes(void **state) {
 #define ECHOES
 #endif
 
-HARNESS_MAIN(DUPLICATES ECHOES cmocka_unit_test(a_time_out_for_nothing_is_undone),
+HARNESS_MAIN(DUPLICATES ECHOES PLATEAU cmocka_unit_test(a_time_out_for_nothing_is_undone),
              cmocka_unit_test(a_time_out_for_a_loss_is_not),
              cmocka_unit_test(what_tells_nothing_undoes_nothing),
              cmocka_unit_test(nothing_new_to_send),
