@@ -14,6 +14,8 @@ static bool fits(plumb_ipv4 address, plumb_ipv4 netmask) {
 
 int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ipv4 netmask,
                          plumb_ipv4 gateway) {
+    const plumb_ipv4 before = netif->ipv4;
+
     if (!netif->stack)
         return PLUMB_ERROR_INVALID;
     if (address.be == 0) {
@@ -28,7 +30,7 @@ int plumb_netif_set_ipv4(struct plumb_netif *netif, plumb_ipv4 address, plumb_ip
     netif->ipv4 = address;
     netif->netmask = netmask;
     netif->gateway = gateway;
-    pl_readdress(netif->stack, netif);
+    pl_readdress(netif->stack, netif, before);
     pl_settle(netif->stack);
     return PLUMB_OK;
 }

@@ -99,6 +99,13 @@ struct pl_route {
 bool pl_route_find(struct plumb *stack, struct plumb_netif *only, plumb_ipv4 destination,
                    struct pl_route *route);
 
+/* Who is sent to for a destination beyond an interface that has a way to it. */
+static inline plumb_ipv4 pl_next_hop(const struct plumb_netif *netif, plumb_ipv4 destination) {
+    const bool is_far = ((destination.be ^ netif->ipv4.be) & netif->netmask.be) != 0;
+
+    return is_far && netif->gateway.be ? netif->gateway : destination;
+}
+
 /* Is this address the limited broadcast, or the directed one of the interface? */
 bool pl_ipv4_is_broadcast(const struct plumb_netif *netif, plumb_ipv4 address);
 

@@ -285,9 +285,11 @@ struct plumb_packet *pl_fragment_input(struct plumb *stack, struct plumb_netif *
     return packet;
 }
 
-static void readdressed(struct plumb *stack, void *layer, struct plumb_netif *netif) {
+static void readdressed(struct plumb *stack, void *layer, struct plumb_netif *netif,
+                        plumb_ipv4 before) {
     struct fragment_state *state = layer;
 
+    (void)before;
     for (struct datagram *d = state->datagrams; d < state->datagrams + DATAGRAMS; d++)
         if (d->first && d->netif == netif)
             give_up(stack, d, PLUMB_COUNTER_ipv4_fragment_timeout);

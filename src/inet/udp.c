@@ -356,10 +356,12 @@ static int send_any_way(struct plumb_udp *socket, struct plumb_endpoint to,
 
 #ifdef READDRESSED
 
-static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
+static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
+                        plumb_ipv4 before) {
     struct udp_state *own = state;
 
     (void)netif;
+    (void)before;
     pl_forget_flows(stack);
     for (unsigned i = 0; i < CONFIG_PLUMB_UDP_SOCKETS; i++)
         forget_way(&own->sockets[i]);

@@ -374,9 +374,11 @@ static void tick(struct plumb *stack, struct plumb_timer *timer) {
         plumb_timer_start(stack, timer, TICK_MS, tick);
 }
 
-static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
+static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
+                        plumb_ipv4 before) {
     struct link_state *own = state;
 
+    (void)before;
     for (unsigned i = 0; i < CONFIG_PLUMB_ARP_ENTRIES; i++)
         if (own->neighbours[i].netif == netif)
             free_neighbour(stack, &own->neighbours[i]);

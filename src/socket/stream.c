@@ -75,7 +75,7 @@ static bool left_over(const struct plumb *stack, struct plumb_endpoint local) {
         const struct plumb_tcp *connection = &tcp->connections[i];
         if (connection->state != PLUMB_TCP_STATE_CLOSED &&
             pl_tcp_local_port(connection) == local.port &&
-            names_collide(connection->local, local.address))
+            names_collide(pl_tcp_local(connection), local.address))
             return true;
     }
     return false;

@@ -212,9 +212,10 @@ int plumb_netif_attach(struct plumb *stack, struct plumb_netif *netif) {
 void plumb_netif_detach(struct plumb_netif *netif) {
     struct plumb *stack = netif->stack;
     struct plumb_netif **link = &stack->netifs;
+    const plumb_ipv4 before = netif->ipv4;
 
     netif->ipv4 = netif->netmask = netif->gateway = PLUMB_IPV4_ANY;
-    pl_readdress(stack, netif);
+    pl_readdress(stack, netif, before);
     while (*link != netif)
         link = &(*link)->next;
     *link = netif->next;
@@ -222,10 +223,10 @@ void plumb_netif_detach(struct plumb_netif *netif) {
     netif->stack = NULL;
 }
 
-void pl_readdress(struct plumb *stack, struct plumb_netif *netif) {
+void pl_readdress(struct plumb *stack, struct plumb_netif *netif, plumb_ipv4 before) {
     for (unsigned i = 0; i < pl_layer_count; i++)
         if (pl_layers[i]->readdressed)
-            pl_layers[i]->readdressed(stack, stack->states[i], netif);
+            pl_layers[i]->readdressed(stack, stack->states[i], netif, before);
 }
 
 void plumb_netif_observe(struct plumb_netif *netif, plumb_netif_observer *observer, void *context) {

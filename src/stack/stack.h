@@ -22,10 +22,12 @@
 #define PL_LAYERS_MOST 5
 
 struct pl_layer {
-    uint16_t state_size; /* bytes of its state, zeroed at creation */
+    uint32_t state_size; /* bytes of its state, zeroed at creation */
     bool wants_stack;    /* its state begins with a struct plumb * to be filled in */
-    /* An interface has lost its address, or got another. Or null. */
-    void (*readdressed)(struct plumb *stack, void *state, struct plumb_netif *netif);
+    /* An interface that had the address `before` has lost it, or has got another, or other
+     * neighbours. Or null. */
+    void (*readdressed)(struct plumb *stack, void *state, struct plumb_netif *netif,
+                        plumb_ipv4 before);
 };
 
 extern const struct pl_layer *const pl_layers[];
@@ -111,7 +113,7 @@ static inline void pl_forget_flows(struct plumb *stack) {
 }
 
 /* Tells every layer of a changed address. */
-void pl_readdress(struct plumb *stack, struct plumb_netif *netif);
+void pl_readdress(struct plumb *stack, struct plumb_netif *netif, plumb_ipv4 before);
 
 /* SipHash-2-4 of two words under the instance's seed (RFC 6528 section 3). */
 uint64_t pl_keyed_hash(const struct plumb *stack, uint64_t first, uint64_t second);

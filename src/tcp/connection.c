@@ -53,17 +53,14 @@ uint64_t pl_tcp_hash(const struct plumb *stack, plumb_ipv4 local, plumb_ipv4 rem
     return pl_keyed_hash(stack, (uint64_t)local.be << 32 | remote.be, ports);
 }
 
-void pl_tcp_begin(struct plumb_tcp *connection, struct pl_tcp_state *tcp,
-                  const struct pl_route *route, plumb_ipv4 local, plumb_ipv4 remote,
-                  uint32_t ports) {
+void pl_tcp_begin(struct plumb_tcp *connection, struct pl_tcp_state *tcp, struct plumb_netif *netif,
+                  plumb_ipv4 remote, uint32_t ports) {
     *connection = (struct plumb_tcp){.tcp = tcp};
-    connection->netif = route->netif;
-    connection->local = local;
+    connection->netif = netif;
     connection->remote = remote;
     connection->ports = ports;
 #ifdef CONFIG_PLUMB_TCP_REMEMBER
-    connection->next_hop = route->next_hop;
-    connection->address_sum = pl_sum_addresses(local.be, remote.be);
+    connection->address_sum = pl_sum_addresses(netif->ipv4.be, remote.be);
 #endif
     connection->mss = 536;
 #ifdef CONFIG_PLUMB_TCP_CUBIC
@@ -78,8 +75,8 @@ void pl_tcp_begin(struct plumb_tcp *connection, struct pl_tcp_state *tcp,
     connection->challenge_second = (uint16_t)(pl_tcp_second(tcp->stack) - 1);
 }
 
-struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_route *route,
-                                  plumb_ipv4 local, plumb_ipv4 remote, uint32_t ports) {
+struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, struct plumb_netif *netif,
+                                  plumb_ipv4 remote, uint32_t ports) {
     struct plumb_tcp *connection = find_slot(tcp);
 
     if (!connection)
@@ -88,7 +85,7 @@ struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_rout
         pl_count(tcp->stack, PLUMB_COUNTER_tcp_time_wait_reused);
         pl_tcp_end(connection, PLUMB_OK);
     }
-    pl_tcp_begin(connection, tcp, route, local, remote, ports);
+    pl_tcp_begin(connection, tcp, netif, remote, ports);
     pl_tcp_enter_table(connection);
     return connection;
 }
@@ -250,8 +247,8 @@ int pl_tcp_prepare(struct plumb *stack, struct plumb_endpoint remote, uint16_t l
         return PLUMB_ERROR_IN_USE;
     if (local_port == 0)
         return PLUMB_ERROR_NO_CONNECTION;
-    struct plumb_tcp *connection = pl_tcp_allocate(tcp, &route, question.local, remote.address,
-                                                   join_ports(remote.port, local_port));
+    struct plumb_tcp *connection =
+        pl_tcp_allocate(tcp, route.netif, remote.address, join_ports(remote.port, local_port));
     if (!connection)
         return PLUMB_ERROR_NO_CONNECTION;
     connection->state = PLUMB_TCP_STATE_SYN_SENT;
@@ -263,7 +260,7 @@ int pl_tcp_prepare(struct plumb *stack, struct plumb_endpoint remote, uint16_t l
     pl_tcp_start_clock(connection);
 #endif
     pl_tcp_number(connection,
-                  pl_tcp_initial(stack, pl_tcp_hash(stack, connection->local, connection->remote,
+                  pl_tcp_initial(stack, pl_tcp_hash(stack, question.local, connection->remote,
                                                     connection->ports)));
     connection->flags |= PL_TCP_USER;
     connection->handler = handler;
@@ -403,7 +400,7 @@ int plumb_tcp_set_option(struct plumb_tcp *connection, enum plumb_tcp_option opt
 void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_info *info) {
     *info = (struct plumb_tcp_info){
         .state = (enum plumb_tcp_state)connection->state,
-        .local = {connection->local, pl_tcp_local_port(connection)},
+        .local = {pl_tcp_local(connection), pl_tcp_local_port(connection)},
         .remote = {connection->remote, pl_tcp_remote_port(connection)},
         .mss = connection->mss,
         .rto_ms = connection->rto_ms,
@@ -422,35 +419,19 @@ void plumb_tcp_get_info(const struct plumb_tcp *connection, struct plumb_tcp_inf
     };
 }
 
-/* Connections from an address that is no longer ours cannot go on; others may have
- * another way now. */
-static void reroute(struct plumb_tcp *connection, struct plumb_netif *netif) {
-#ifdef CONFIG_PLUMB_TCP_REMEMBER
-    struct pl_route route;
-
-    if (pl_route_find(netif->stack, netif, connection->remote, &route))
-        connection->next_hop = route.next_hop;
-#else
-    (void)connection;
-    (void)netif;
-#endif
-}
-
-static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif) {
+/* Connections from an address that is no longer ours cannot go on. */
+static void readdressed(struct plumb *stack, void *state, struct plumb_netif *netif,
+                        plumb_ipv4 before) {
     struct pl_tcp_state *tcp = state;
 
     (void)stack;
     netif->expected = NULL;
+    if (netif->ipv4.be == before.be)
+        return;
     pl_tcp_readdress_handshakes(tcp, netif);
-    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++) {
-        struct plumb_tcp *connection = &tcp->connections[i];
-        if (connection->netif != netif)
-            continue;
-        if (netif->ipv4.be != connection->local.be)
-            pl_tcp_end(connection, PLUMB_ERROR_UNREACHABLE);
-        else
-            reroute(connection, netif);
-    }
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_CONNECTIONS; i++)
+        if (tcp->connections[i].netif == netif)
+            pl_tcp_end(&tcp->connections[i], PLUMB_ERROR_UNREACHABLE);
 }
 
 const struct pl_layer pl_tcp_layer = {

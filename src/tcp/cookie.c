@@ -133,7 +133,7 @@ uint32_t pl_tcp_make_cookie(struct plumb_tcp *stranger) {
         said = say(stranger);
     else
         give_up_options(stranger);
-    return hash_of(stack, stranger->local, stranger->remote, stranger->ports,
+    return hash_of(stack, pl_tcp_local(stranger), stranger->remote, stranger->ports,
                    stranger->receive_next - 1, period, said) |
            rounded_down((uint16_t)(stranger->mss + stamp)) << 1 | (period & 1);
 }
@@ -151,7 +151,7 @@ bool pl_tcp_read_cookie(const struct pl_segment *segment, struct pl_tcp_handshak
     period -= (entry->initial ^ period) & 1;
     said = hear(segment, entry);
     entry->mss = (uint16_t)(sizes[entry->initial >> 1 & 7] - (said ? PL_TCP_STAMP : 0));
-    return hash_of(tcp->stack, entry->local, entry->remote, entry->ports, entry->peer_initial,
+    return hash_of(tcp->stack, entry->netif->ipv4, entry->remote, entry->ports, entry->peer_initial,
                    period, said) == (entry->initial & HASHED);
 }
 

@@ -233,7 +233,7 @@ PL_INLINE bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
 
     if (!pl_ethernet_expected(netif, (const void *)frame) ||
         !pl_ipv4_expected(ip, PL_PROTOCOL_TCP) ||
-        !pl_ipv4_between(ip, connection->remote, connection->local) ||
+        !pl_ipv4_between(ip, connection->remote, netif->ipv4) ||
         !pl_both_equal(tcp->ports.be, connection->ports, sequence, connection->receive_next) ||
         total > packet->length - (uint32_t)PL_ETHERNET_HEADER ||
         !pl_ipv4_sum_passes(ip, pl_tcp_address_sum(connection)) ||

@@ -27,16 +27,15 @@ static void displace_oldest(struct plumb_tcp_listener *listener) {
     }
 }
 
-bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route *route,
-                     struct pl_segment *segment, const uint32_t *above) {
+bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, struct pl_segment *segment,
+                     const uint32_t *above) {
     struct pl_tcp_state *tcp = listener->tcp;
-    plumb_ipv4 local = pl_net32_get(segment->ip->destination);
     plumb_ipv4 remote = pl_net32_get(segment->ip->source);
     uint32_t ports = pl_net32_get(segment->header->ports).be;
 
     if (listener->half_open >= listener->backlog)
         displace_oldest(listener);
-    struct plumb_tcp *connection = pl_tcp_allocate(tcp, route, local, remote, ports);
+    struct plumb_tcp *connection = pl_tcp_allocate(tcp, segment->netif, remote, ports);
     if (!connection)
         return false;
     listener->half_open++;
@@ -44,9 +43,8 @@ bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route 
     connection->flags |= PL_TCP_LISTENED;
     pl_tcp_take_limit(connection, listener);
     connection->state = PLUMB_TCP_STATE_SYN_RECEIVED;
-    pl_tcp_number(
-        connection,
-        pl_tcp_choose_initial(tcp->stack, pl_tcp_hash(tcp->stack, local, remote, ports), above));
+    uint64_t hash = pl_tcp_hash(tcp->stack, pl_tcp_local(connection), remote, ports);
+    pl_tcp_number(connection, pl_tcp_choose_initial(tcp->stack, hash, above));
     pl_tcp_synchronise(connection, segment);
     pl_tcp_send_syn(connection);
     return true;

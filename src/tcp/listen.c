@@ -158,6 +158,6 @@ void pl_tcp_passive_open(struct pl_segment *segment, const uint32_t *above) {
         return;
     }
     if (!pl_route_find(tcp->stack, segment->netif, pl_net32_get(segment->ip->source), &route) ||
-        !pl_tcp_take_syn(listener, &route, segment, above))
+        !pl_tcp_take_syn(listener, segment, above))
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_backlog);
 }

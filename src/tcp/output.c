@@ -150,7 +150,7 @@ void pl_tcp_reset_stranger(const struct pl_segment *segment) {
     if (segment->flags & PL_TCP_RST ||
         !pl_route_find(segment->tcp->stack, segment->netif, remote, &route))
         return;
-    pl_tcp_begin(&stranger, segment->tcp, &route, pl_net32_get(segment->ip->destination), remote,
+    pl_tcp_begin(&stranger, segment->tcp, segment->netif, remote,
                  pl_net32_get(segment->header->ports).be);
     stranger.receive_next = stranger.receive_edge = segment->sequence + segment->length +
                                                     !!(segment->flags & PL_TCP_SYN) +

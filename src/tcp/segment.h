@@ -58,7 +58,7 @@ static inline void pl_tcp_write_headers(struct plumb_tcp *connection, pl_header_
         word[4].be = pl_first_half((uint16_t)~pl_fold(sum));
     }
     pl_ipv4_write_header(word - PL_IPV4_HEADER / 4, PL_IPV4_HEADER + length, PL_PROTOCOL_TCP,
-                         connection->local, connection->remote, address_sum);
+                         pl_tcp_local(connection), connection->remote, address_sum);
     connection->receive_acked = connection->receive_next;
     connection->flags &= (uint16_t)~PL_TCP_ACK_NOW;
     pl_tcp_clear_deadline(connection, PL_TCP_ACKNOWLEDGE);
@@ -67,21 +67,19 @@ static inline void pl_tcp_write_headers(struct plumb_tcp *connection, pl_header_
 /* The neighbour that segments go to: that of the last segment while it is still the
  * same, or the one that ARP finds. */
 static inline struct pl_neighbour *pl_tcp_neighbour(struct plumb_tcp *connection) {
+    struct plumb_netif *netif = connection->netif;
+    const plumb_ipv4 next_hop = pl_next_hop(netif, connection->remote);
 #ifdef CONFIG_PLUMB_TCP_REMEMBER
     struct pl_neighbour *neighbour = connection->neighbour;
 
-    if (!neighbour || neighbour->address.be != connection->next_hop.be ||
-        neighbour->netif != connection->netif || neighbour->state == PL_NEIGHBOUR_FREE) {
-        neighbour =
-            pl_neighbour_resolve(pl_tcp_stack(connection), connection->netif, connection->next_hop);
+    if (!neighbour || neighbour->address.be != next_hop.be || neighbour->netif != netif ||
+        neighbour->state == PL_NEIGHBOUR_FREE) {
+        neighbour = pl_neighbour_resolve(pl_tcp_stack(connection), netif, next_hop);
         connection->neighbour = neighbour;
     }
     return neighbour;
 #else
-    struct pl_route route = {.next_hop = connection->remote};
-
-    pl_route_find(pl_tcp_stack(connection), connection->netif, connection->remote, &route);
-    return pl_neighbour_resolve(pl_tcp_stack(connection), connection->netif, route.next_hop);
+    return pl_neighbour_resolve(pl_tcp_stack(connection), netif, next_hop);
 #endif
 }
 

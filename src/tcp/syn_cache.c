@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /*
- * Handshakes in entries of their own (RFC 4987 section 3.5), 48 bytes on a 32-bit target:
+ * Handshakes in entries of their own (RFC 4987 section 3.5), 44 bytes on a 32-bit target:
  * only the last ACK makes a connection of one. So a flood of SYNs takes no connection from
  * anybody.
  *
@@ -57,7 +57,7 @@ static struct pl_tcp_handshake *find(struct pl_tcp_state *tcp, const struct key 
         entry = set_of(tcp, pl_tcp_hash(tcp->stack, key->local, key->remote, key->ports));
     for (unsigned i = 0; i < SET_SIZE; i++, entry++)
         if (entry->listener && entry->ports == key->ports && entry->remote.be == key->remote.be &&
-            entry->local.be == key->local.be)
+            entry->netif->ipv4.be == key->local.be)
             return entry;
     return NULL;
 }
@@ -179,7 +179,7 @@ static void send(struct pl_tcp_state *tcp, const struct pl_tcp_handshake *entry,
 
     if (!pl_route_find(tcp->stack, entry->netif, entry->remote, &route))
         return;
-    pl_tcp_begin(&stranger, tcp, &route, entry->local, entry->remote, entry->ports);
+    pl_tcp_begin(&stranger, tcp, entry->netif, entry->remote, entry->ports);
     recall(&stranger, entry);
     pl_tcp_send_once(&stranger, entry->initial + !(flags & PL_TCP_SYN), flags);
 }
@@ -241,7 +241,6 @@ static void fill(struct pl_tcp_handshake *entry, struct plumb_tcp_listener *list
     *entry = (struct pl_tcp_handshake){
         .listener = listener,
         .netif = stranger->netif,
-        .local = stranger->local,
         .remote = stranger->remote,
         .ports = stranger->ports,
         .initial = stranger->send_unacked,
@@ -256,8 +255,8 @@ static void fill(struct pl_tcp_handshake *entry, struct plumb_tcp_listener *list
     wait_for(listener->tcp, entry->deadline_ms);
 }
 
-bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route *route,
-                     struct pl_segment *segment, const uint32_t *above) {
+bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, struct pl_segment *segment,
+                     const uint32_t *above) {
     struct pl_tcp_state *tcp = listener->tcp;
     struct key key = key_of(segment);
     uint64_t hash = pl_tcp_hash(tcp->stack, key.local, key.remote, key.ports);
@@ -270,7 +269,7 @@ bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route 
     /* Nor by a cookie, which nobody would repeat. */
     if (!entry && !pl_tcp_has_room(listener))
         return false;
-    pl_tcp_begin(&stranger, tcp, route, key.local, key.remote, key.ports);
+    pl_tcp_begin(&stranger, tcp, segment->netif, key.remote, key.ports);
     stranger.state = PLUMB_TCP_STATE_SYN_RECEIVED;
     stranger.listener = listener;
     stranger.flags |= PL_TCP_LISTENED;
@@ -307,8 +306,7 @@ static struct plumb_tcp *allocate(const struct pl_tcp_handshake *entry,
     struct plumb_tcp *connection = NULL;
 
     if (pl_route_find(segment->tcp->stack, entry->netif, entry->remote, &route))
-        connection =
-            pl_tcp_allocate(segment->tcp, &route, entry->local, entry->remote, entry->ports);
+        connection = pl_tcp_allocate(segment->tcp, entry->netif, entry->remote, entry->ports);
     if (!connection)
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_backlog);
     return connection;
@@ -373,7 +371,6 @@ static bool wait_for_first(struct pl_segment *segment) {
 static bool take_cookie(struct pl_segment *segment, const struct key *key) {
     struct pl_tcp_handshake entry = {
         .netif = segment->netif,
-        .local = key->local,
         .remote = key->remote,
         .ports = key->ports,
         .initial = segment->acknowledgement - 1,
@@ -431,7 +428,7 @@ void pl_tcp_reset_handshakes(struct plumb_tcp_listener *listener) {
 void pl_tcp_readdress_handshakes(struct pl_tcp_state *tcp, const struct plumb_netif *netif) {
     for (unsigned i = 0; i < SETS * SET_SIZE; i++) {
         struct pl_tcp_handshake *entry = &tcp->handshakes[i];
-        if (entry->listener && entry->netif == netif && entry->local.be != netif->ipv4.be)
+        if (entry->listener && entry->netif == netif)
             drop(tcp, entry);
     }
 }

@@ -10,7 +10,7 @@
 static bool matches(const struct plumb_tcp *connection, plumb_ipv4 local, plumb_ipv4 remote,
                     uint32_t ports) {
     return connection->ports == ports && connection->remote.be == remote.be &&
-           connection->local.be == local.be && connection->state != PLUMB_TCP_STATE_CLOSED;
+           pl_tcp_local(connection).be == local.be && connection->state != PLUMB_TCP_STATE_CLOSED;
 }
 
 #ifdef CONFIG_PLUMB_TCP_LINKED

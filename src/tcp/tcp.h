@@ -170,10 +170,9 @@ struct plumb_tcp {
     struct plumb_tcp *pending_next;
 #endif
 
-    plumb_ipv4 local, remote;
+    plumb_ipv4 remote;
     uint32_t ports; /* as in a received header */
 #ifdef CONFIG_PLUMB_TCP_REMEMBER
-    plumb_ipv4 next_hop;
     struct pl_neighbour *neighbour; /* a guess, checked before each use */
     uint32_t address_sum;
 #endif
@@ -343,7 +342,7 @@ struct plumb_tcp_listener {
 struct pl_tcp_handshake {
     struct plumb_tcp_listener *listener; /* null: the entry is free */
     struct plumb_netif *netif;
-    plumb_ipv4 local, remote;
+    plumb_ipv4 remote;
     uint32_t ports;
     uint32_t initial, peer_initial; /* the numbers of both SYNs */
     uint32_t deadline_ms;           /* when ours is due again */
@@ -406,6 +405,11 @@ static inline uint16_t pl_tcp_remote_port(const struct plumb_tcp *connection) {
     return (uint16_t)(plumb_get32(ports) >> 16);
 }
 
+/* Ours, which is the interface's: when that has another the connection ends. */
+static inline plumb_ipv4 pl_tcp_local(const struct plumb_tcp *connection) {
+    return connection->netif->ipv4;
+}
+
 static inline struct plumb *pl_tcp_stack(const struct plumb_tcp *connection) {
     return connection->tcp->stack;
 }
@@ -463,7 +467,7 @@ static inline uint32_t pl_tcp_address_sum(const struct plumb_tcp *connection) {
 #ifdef CONFIG_PLUMB_TCP_REMEMBER
     return connection->address_sum;
 #else
-    return pl_sum_addresses(connection->local.be, connection->remote.be);
+    return pl_sum_addresses(pl_tcp_local(connection).be, connection->remote.be);
 #endif
 }
 
@@ -566,17 +570,16 @@ static inline void pl_tcp_number(struct plumb_tcp *connection, uint32_t initial)
 }
 
 /* Sets all that a new connection begins with, in a slot or elsewhere. */
-void pl_tcp_begin(struct plumb_tcp *connection, struct pl_tcp_state *tcp,
-                  const struct pl_route *route, plumb_ipv4 local, plumb_ipv4 remote,
-                  uint32_t ports);
+void pl_tcp_begin(struct plumb_tcp *connection, struct pl_tcp_state *tcp, struct plumb_netif *netif,
+                  plumb_ipv4 remote, uint32_t ports);
 
 /* Would there be a slot? */
 bool pl_tcp_has_slot(struct pl_tcp_state *tcp);
 
 /* Takes a slot (an old TIME_WAIT gives way) and puts it into its bucket, in
  * state CLOSED for the caller to set, and its numbers; null when there is none. */
-struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, const struct pl_route *route,
-                                  plumb_ipv4 local, plumb_ipv4 remote, uint32_t ports);
+struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, struct plumb_netif *netif,
+                                  plumb_ipv4 remote, uint32_t ports);
 
 /* Ends a connection: queues are put, deadlines cleared, the slot becomes free
  * unless a user is still to be told `error` by a CLOSED event. */
@@ -642,8 +645,8 @@ void pl_tcp_leave_listener(struct plumb_tcp *connection);
 /* ---- half_open.c, or syn_cache.c ---- */
 
 /* Answers a SYN to a listener; false when there is no place. */
-bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, const struct pl_route *route,
-                     struct pl_segment *segment, const uint32_t *above);
+bool pl_tcp_take_syn(struct plumb_tcp_listener *listener, struct pl_segment *segment,
+                     const uint32_t *above);
 
 /* The handshakes of a listener that is no more are reset. */
 void pl_tcp_reset_handshakes(struct plumb_tcp_listener *listener);

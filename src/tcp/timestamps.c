@@ -32,7 +32,7 @@ static bool read(struct pl_segment *segment) {
 /* One more keyed hash: the initial number's must not be known in full. Of connections of the
  * same addresses and ports, one after the other, it is the same clock. */
 void pl_tcp_start_clock(struct plumb_tcp *connection) {
-    const uint64_t addresses = (uint64_t)connection->local.be << 32 | connection->remote.be;
+    const uint64_t addresses = (uint64_t)pl_tcp_local(connection).be << 32 | connection->remote.be;
 
     connection->timestamp_offset = (uint32_t)pl_keyed_hash(pl_tcp_stack(connection), addresses,
                                                            (uint64_t)1 << 32 | connection->ports);
