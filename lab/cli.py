@@ -337,6 +337,23 @@ def history(
     return past.run(past.Query(metric, case, board), terminal())
 
 
+@app.command()
+@guarded
+def fuzz(
+    executions: Annotated[int, typer.Option(min=1, help="In all, of all targets.")] = 1_000_000,
+    target: Annotated[list[str] | None, typer.Option(help="One of fuzz/; again for more.")] = None,
+    out: Out = None,
+) -> int:
+    """Run the fuzz targets in turn for so many executions, and say what they found."""
+    from . import fuzz as programs
+    from .paths import ROOT
+
+    tools.ensure("test")
+    counts = programs.run(target or [], executions, (out or ROOT / "out/fuzz").resolve())
+    print(programs.report(counts))
+    return 1 if any(count.found for count in counts.values()) else 0
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 @guarded
 def test(
