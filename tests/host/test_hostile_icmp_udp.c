@@ -92,7 +92,7 @@ static void test_hostile_34_fragmentation_needed_with_an_absurd_mtu(void **state
             assert_null(strike_under_way(UNREACHABLE, 4, sizes[i], 100000 + k));
         }
         expect_equal(user_info(&siege.user).mss, mss);
-        expect_equal(counters_drops(&siege.world->a, &before), 10);
+        counters_expect_drop(&siege.world->a, &before, "icmp_quote", 10);
         assert_null(strike_under_way(UNREACHABLE, 4, sizes[i], 0));
         expect(counters_drops(&siege.world->a, &before) <= 11);
         expect(user_info(&siege.user).mss >= 100 && user_info(&siege.user).mss <= mss);
@@ -100,6 +100,38 @@ static void test_hostile_34_fragmentation_needed_with_an_absurd_mtu(void **state
     }
     expect_equal(siege.user.events & PLUMB_TCP_CLOSED, 0);
     siege_end(&siege);
+}
+
+/* About a full segment under way it is believed, as far down as to 536 bytes. */
+static void test_hostile_34_sizes_are_clamped(void **state) {
+    static const struct {
+        uint32_t mtu;
+        unsigned mss;
+    } cases[] = {{0, 1452},  {1, 536},     {67, 536},    {68, 536},    {575, 536},
+                 {577, 537}, {1499, 1459}, {1500, 1460}, {9000, 1460}, {0xffff, 1460}};
+    static const uint8_t full[1460];
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_PMTUD);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct frame quoted, frame;
+        siege_begin(&siege, 0);
+        siege.most = 3; /* it goes again in parts */
+        struct frame_path back = frame_path_back(&siege.peer.path);
+        struct counters before = counters_now(&siege.world->a);
+        frame_tcp(&quoted, &back, siege.peer.acknowledgement, siege.peer.sequence, TCP_ACK, 1000, 0,
+                  0, full, sizeof full);
+        expect_equal(plumb_tcp_send(siege.user.connection, full, sizeof full), sizeof full);
+        world_settle(siege.world);
+        expect_equal(peer_accept(&siege.peer, TCP_ACK)->length, sizeof full);
+        frame_icmp(&frame, &siege.path, UNREACHABLE, 4, cases[i].mtu, quoted.bytes + FRAME_NETWORK,
+                   28);
+        siege_strike(&siege, &frame);
+        expect_equal(user_info(&siege.user).mss, cases[i].mss);
+        counters_expect_drop(&siege.world->a, &before, "icmp_quote", cases[i].mss == 1460);
+        peer_send(&siege.peer, TCP_ACK, 0, 0);
+        siege_exchange(&siege);
+        siege_end(&siege);
+    }
 }
 
 static void test_hostile_35_unreachable_ends_no_established_connection(void **state) {
@@ -381,6 +413,7 @@ static void test_hostile_39_flood_to_one_slow_socket(void **state) {
 HARNESS_MAIN(cmocka_unit_test(test_hostile_33_echo_under_8_bytes),
              cmocka_unit_test(test_hostile_33_echo_over_the_mtu_has_a_bounded_reply),
              cmocka_unit_test(test_hostile_34_fragmentation_needed_with_an_absurd_mtu),
+             cmocka_unit_test(test_hostile_34_sizes_are_clamped),
              cmocka_unit_test(test_hostile_35_unreachable_ends_no_established_connection),
              cmocka_unit_test(test_hostile_36_nothing_is_said_about_broadcasts),
              cmocka_unit_test(test_hostile_36_nothing_is_said_about_errors),

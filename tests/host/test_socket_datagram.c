@@ -311,9 +311,41 @@ static void a_time_to_wait(void **state) {
     rig_end(&rig);
 }
 
+/* However much comes for one that is not read, another beside it misses nothing. */
+static void test_hostile_39_others_receive_all_the_same(void **state) {
+    enum { ROUNDS = 100, BURST = 40 };
+    struct plumb_sockaddr_in there = rig_address(RIG_B, RIG_PORT + 1);
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, &(struct world_options){.receive_count = 128}, true);
+    int slow = open_bound(&rig), other = open_datagrams(rig.b), client = open_datagrams(rig.a);
+    expect_equal(plumb_bind(rig.b, other, &there, sizeof there), 0);
+    plumb_sendto(rig.a, client, "x", 1, 0, &there, sizeof there);
+    rig_run(&rig, 10);
+    expect_equal(plumb_recv(rig.b, other, got, sizeof got, 0), 1);
+    struct counters before = counters_now(&rig.world->b);
+    for (uint32_t round = 0, back = 0; round < ROUNDS; round++) {
+        for (unsigned i = 0; i < BURST; i++)
+            send_there(&rig, client, sent, 1 + i * 30);
+        expect_equal(plumb_sendto(rig.a, client, &round, sizeof round, 0, &there, sizeof there),
+                     sizeof round);
+        rig_run(&rig, 5);
+        expect_equal(plumb_recv(rig.b, other, &back, sizeof back, 0), sizeof back);
+        expect_equal(back, round);
+        expect(rig.world->b.receive.free_count >= rig.world->b.receive.count / 4);
+    }
+    counters_expect_drop(&rig.world->b, &before, "udp_socket",
+                         ROUNDS * BURST - CONFIG_PLUMB_SOCKET_DATAGRAMS);
+    for (unsigned i = 0; i < CONFIG_PLUMB_SOCKET_DATAGRAMS; i++)
+        expect_equal(plumb_recv(rig.b, slow, got, sizeof got, 0), 1 + i * 30);
+    expect_equal(plumb_recv(rig.b, slow, got, sizeof got, 0), -PLUMB_EAGAIN);
+    rig_end(&rig);
+}
+
 HARNESS_MAIN(cmocka_unit_test(to_and_fro), cmocka_unit_test(each_read_is_one_datagram),
              cmocka_unit_test(the_longest), cmocka_unit_test(vectors), cmocka_unit_test(no_buffer),
              cmocka_unit_test(errors), cmocka_unit_test(broadcasts_have_to_be_asked_for),
              cmocka_unit_test(connected), cmocka_unit_test(refused), cmocka_unit_test(shut),
+             cmocka_unit_test(test_hostile_39_others_receive_all_the_same),
              cmocka_unit_test(a_socket_that_is_not_read), cmocka_unit_test(a_pool_that_is_low),
              cmocka_unit_test(a_time_to_wait))
