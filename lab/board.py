@@ -295,6 +295,10 @@ class Board:
         )
         self.check_faults()
 
+    def processor_time_ns(self) -> int:
+        """What a board that is a program has taken so far of this host's processors."""
+        return self._driver.processor_time_ns()
+
     def exit_status(self) -> int:
         """The status a board ended with; raises if it was not by its own will."""
         self.check_faults()

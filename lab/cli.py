@@ -130,11 +130,14 @@ def bench(
     experiment: Annotated[
         str,
         typer.Option(
-            help="throughput, checksum, copy, ether-copy, strict-align, rx-align or rx-path."
+            help="throughput, checksum, copy, ether-copy, strict-align, rx-align, rx-path or linux."
         ),
     ] = "throughput",
     peer: Annotated[
-        str, typer.Option(help="Measure this stack on the same board as well: lwip.")
+        str,
+        typer.Option(
+            help="Measure this stack on the same board as well: lwip; of linux, all there are: all."
+        ),
     ] = "",
     isa: Annotated[
         list[str] | None, typer.Option(help="Of an experiment on many ISAs, only this (repeat).")
@@ -159,6 +162,8 @@ def bench(
 
     check_writable(pcap)
     experiments.check(experiment)
+    if (board, peer, experiment) == ("linux", "all", experiments.DEFAULT):
+        board, peer, experiment = "zynq", "", "linux"
     if experiment != experiments.DEFAULT:
         if (board, tap, repeat, pcap, opt, peer) != ("zynq", False, 5, None, "O2", ""):
             others = "--board, --tap, --repeat, --pcap, --opt and --peer"

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import attr
 from labgrid.driver.common import Driver
@@ -178,6 +179,10 @@ class ProgramDriver(ConsoleExpectMixin, Driver, PowerProtocol, ConsoleProtocol):
     def ask_to_end(self) -> None:
         """A program ends in order, and says by its status whether all was in order."""
         self._child.terminate()
+
+    def processor_time_ns(self) -> int:
+        """By the scheduler: user's and system's time, of its only thread."""
+        return int(Path(f"/proc/{self._child.pid}/schedstat").read_text().split()[0])
 
     def ended_with(self) -> int | None:
         """The status of a program that ended by itself; None if a signal ended it."""

@@ -18,9 +18,10 @@ TEST = frozenset({"test"})
 BYTES = frozenset({"checksum", "copy"}) | TEST  # measure the byte routines, beside others'
 ISAS = BYTES | {"ether-copy", "strict-align"}  # build for every instruction set
 FIRMWARE = frozenset({"ether-copy", "strict-align", "rx-align", "rx-path"})  # boot a board
-BUILD = ISAS | FIRMWARE | {"build", "run", "bench", "audit", "size"}
+LINUX = frozenset({"linux"})  # boots programs of this host
+BUILD = ISAS | FIRMWARE | LINUX | {"build", "run", "bench", "audit", "size"}
 BOARD = FIRMWARE | {"run", "bench", "audit"} | TEST
-BENCH = FIRMWARE | {"bench", "audit"} | TEST
+BENCH = FIRMWARE | LINUX | {"bench", "audit"} | TEST
 PEER = frozenset({"peer"})  # `./plumb bench --peer`, beside what the bench needs
 
 # The file by which clang's sanitizers are known to be here.
@@ -117,9 +118,9 @@ TOOLS = (
     Tool(PICOLIBC.format("arm-none-eabi"), "picolibc-arm-none-eabi", BYTES),
     Tool(PICOLIBC.format("riscv64-unknown-elf"), "picolibc-riscv64-unknown-elf", BYTES),
     *(Tool(GLIBC.format(triplet), f"libc6-dev-{name}-cross", BYTES) for triplet, name in GLIBCS),
-    Tool("cargo", "cargo-web", PEER | TEST),  # Debian's later one: smoltcp needs Rust 1.91
-    Tool("rustc", "rustc-web", PEER | TEST),
-    Tool(DEBIAN_KEYRING, "debian-archive-keyring", BYTES | PEER),
+    Tool("cargo", "cargo-web", PEER | LINUX | TEST),  # Debian's later one: smoltcp needs Rust 1.91
+    Tool("rustc", "rustc-web", PEER | LINUX | TEST),
+    Tool(DEBIAN_KEYRING, "debian-archive-keyring", BYTES | PEER | LINUX),
 )
 
 

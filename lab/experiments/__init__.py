@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "strict-align": ("strict_align", "StrictAlign"),
     "rx-align": ("rx_align", "RxAlign"),
     "rx-path": ("rx_path", "RxPath"),
+    "linux": ("linux", "Linux"),
 }
 # What plain `./plumb bench` does; it has a board and a client and is no part of this package.
 DEFAULT = "throughput"

@@ -13,5 +13,11 @@
 /* The C library's, which knows the processor. */
 #undef MEMCPY
 #undef SMEMCPY
+#if PEER_LEVEL >= 3
+#undef LWIP_CHKSUM
+#undef LWIP_CHKSUM_COPY
+#define LWIP_CHKSUM(bytes, length)         ((u16_t)peer_sum(bytes, (size_t)(length)))
+#define LWIP_CHKSUM_COPY(to, from, length) ((u16_t)peer_copy_sum(to, from, length))
+#endif
 
 #endif

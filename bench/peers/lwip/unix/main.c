@@ -5,6 +5,8 @@
  */
 #include "board.h"
 
+#include <plumb/processor.h>
+
 #include "lwip/init.h"
 #include "lwip/sys.h"
 #include "lwip/timeouts.h"
@@ -90,6 +92,7 @@ static void add_interface(void) {
 
 int main(int argc, char **argv) {
     take_options(argc, argv);
+    board_print("plumb: bytes=%s\n", plumb_processor_routines()); /* and has them chosen */
     board_print("plumb: board=linux app=lwip build=%s\n", PEER_BUILD);
     lwip_init();
     add_interface();

@@ -18,17 +18,18 @@ const FLAGS2_AT: usize = 32;
 const ASKS_REVERSE: u32 = 0x0400;
 const CHUNK: usize = 8 * 1460;
 
-/// Marks around what is measured: a tool that counts finds them by name.
+/// Marks around what is measured: a tool that counts finds them by name. They differ, or the
+/// compiler makes one of both.
 #[no_mangle]
 #[inline(never)]
 pub extern "C" fn board_measure_start() {
-    black_box(());
+    black_box(1);
 }
 
 #[no_mangle]
 #[inline(never)]
 pub extern "C" fn board_measure_stop() {
-    black_box(());
+    black_box(2);
 }
 
 struct Transfer {
@@ -44,6 +45,7 @@ pub struct Iperf {
     handle: SocketHandle,
     pattern: Vec<u8>,
     transfer: Option<Transfer>,
+    is_over: bool, // of this connection
 }
 
 fn load(bytes: &[u8], at: usize) -> u32 {
@@ -53,7 +55,7 @@ fn load(bytes: &[u8], at: usize) -> u32 {
 impl Iperf {
     pub fn new(handle: SocketHandle) -> Iperf {
         let pattern = (0..CHUNK).map(|i| b'0' + (i % 10) as u8).collect();
-        Iperf { handle, pattern, transfer: None }
+        Iperf { handle, pattern, transfer: None, is_over: false }
     }
 
     /// Does what there is to do; whether smoltcp has something to send for it.
@@ -64,12 +66,13 @@ impl Iperf {
                 self.report(tap);
                 socket.abort();
                 socket.listen(PORT).expect("a port to listen on");
+                self.is_over = false;
                 return false;
             }
             State::Listen | State::SynSent | State::SynReceived => return false,
             _ => (),
         }
-        if self.transfer.is_none() {
+        if self.transfer.is_none() && !self.is_over {
             self.begin(socket, tap);
         }
         let Some(transfer) = &mut self.transfer else { return false };
@@ -111,6 +114,7 @@ impl Iperf {
 
     fn report(&mut self, tap: &Tap) {
         let Some(transfer) = self.transfer.take() else { return };
+        self.is_over = true;
         board_measure_stop();
         let (inward, outward) = (tap.received - transfer.received, tap.sent - transfer.sent);
         let (case, packets, acks) = match transfer.is_sending {

@@ -11,4 +11,8 @@
 
 #include "../../port/arch/cc.h"
 
+/* bytes.c: Plumb's routines for this processor. */
+uint32_t peer_sum(const void *bytes, size_t length);
+uint32_t peer_copy_sum(void *to, const void *from, size_t length);
+
 #endif
