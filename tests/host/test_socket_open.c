@@ -674,10 +674,69 @@ static void closed_while_waited_for(void **state) {
     rig_end(&rig);
 }
 
+/* ---- a second interface, which leads nowhere ---- */
+
+static int nowhere_start(struct plumb_netif *netif) {
+    (void)netif;
+    return PLUMB_OK;
+}
+
+static void nowhere_stop(struct plumb_netif *netif) {
+    (void)netif;
+}
+
+static unsigned nowhere_poll(struct plumb_netif *netif, uint64_t now_us, unsigned budget) {
+    (void)netif;
+    (void)now_us;
+    (void)budget;
+    return 0;
+}
+
+static int nowhere_transmit(struct plumb_netif *netif, struct plumb_packet *packet) {
+    (void)netif;
+    (void)packet;
+    return PLUMB_OK;
+}
+
+/* Addresses and broadcasts are those of either; what is bound to one goes by no other. */
+static void two_interfaces(void **state) {
+    static const struct plumb_netif_driver nowhere = {.start = nowhere_start,
+                                                      .stop = nowhere_stop,
+                                                      .poll = nowhere_poll,
+                                                      .transmit = nowhere_transmit};
+    static const uint32_t here[] = {RIG_A, FRAME_IPV4(10, 1, 0, 1)},
+                          there[] = {RIG_B, FRAME_IPV4(10, 1, 0, 9)};
+    struct plumb_netif second = {
+        .driver = &nowhere, .name = "nowhere", .mtu = 1500, .landing = TEST_LANDING};
+    struct rig rig;
+    (void)state;
+    rig_create(&rig, NULL, true);
+    expect_equal(plumb_netif_attach(rig.world->a.stack, &second), PLUMB_OK);
+    plumb_netif_set_ipv4(&second, ipv4_of(here[1]), ipv4_of(0xffffff00U), PLUMB_IPV4_ANY);
+    for (unsigned i = 0; i < 2; i++) {
+        struct plumb_sockaddr_in own = rig_address(here[i], 4000), peer = rig_address(there[i], 9),
+                                 other = rig_address(there[!i], 9), name,
+                                 all = rig_address(here[i] | 0xff, 9);
+        plumb_socklen length = sizeof name;
+        int bound = rig_stream(rig.a), unbound = rig_stream(rig.a);
+        int datagrams = plumb_socket(rig.a, PLUMB_AF_INET, PLUMB_SOCK_DGRAM, 0);
+        expect_equal(plumb_bind(rig.a, bound, &own, sizeof own), 0);
+        expect_equal(plumb_connect(rig.a, bound, &other, sizeof other), -PLUMB_EADDRNOTAVAIL);
+        plumb_fcntl(rig.a, unbound, PLUMB_F_SETFL, PLUMB_O_NONBLOCK);
+        expect_equal(plumb_connect(rig.a, unbound, &peer, sizeof peer), -PLUMB_EINPROGRESS);
+        expect_equal(plumb_getsockname(rig.a, unbound, &name, &length), 0);
+        expect_equal(name.sin_addr.s_addr, own.sin_addr.s_addr);
+        expect_equal(plumb_sendto(rig.a, datagrams, "x", 1, 0, &all, sizeof all), -PLUMB_EACCES);
+    }
+    plumb_netif_detach(&second);
+    rig_end(&rig);
+}
+
 HARNESS_MAIN(
-    cmocka_unit_test(socket_arguments), cmocka_unit_test(descriptors),
-    cmocka_unit_test(every_call_knows_a_bad_descriptor), cmocka_unit_test(bind_errors),
-    cmocka_unit_test(bind_collisions), cmocka_unit_test(two_bound_with_reuse_and_one_listens),
+    cmocka_unit_test(two_interfaces), cmocka_unit_test(socket_arguments),
+    cmocka_unit_test(descriptors), cmocka_unit_test(every_call_knows_a_bad_descriptor),
+    cmocka_unit_test(bind_errors), cmocka_unit_test(bind_collisions),
+    cmocka_unit_test(two_bound_with_reuse_and_one_listens),
     cmocka_unit_test(reuseaddr_and_time_wait), cmocka_unit_test(port_0_is_chosen),
     cmocka_unit_test(listen_and_accept_errors), cmocka_unit_test(backlogs_out_of_range),
     cmocka_unit_test(bind_while_connecting), cmocka_unit_test(accept_gives_the_peers_name),
