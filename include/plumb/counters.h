@@ -101,6 +101,7 @@ struct plumb;
     EVENT(tcp_timeout, "retransmission time-outs")                                                 \
     EVENT(tcp_fast_retransmit, "fast retransmits entered")                                         \
     EVENT(tcp_retransmitted, "segments sent again")                                                \
+    EVENT(tcp_loss_unkept, "losses of connections for which there was no record")                  \
     EVENT(tcp_undone, "windows put back: what was sent again had not been lost")                   \
     EVENT(tcp_tail_probe, "probes for a lost tail")                                                \
     EVENT(tcp_probe, "zero-window probes")                                                         \

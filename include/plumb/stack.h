@@ -77,25 +77,36 @@ struct plumb_options {
 #define PLUMB_PASTE_(value)      PLUMB_CHOOSE_(PLUMB_SET_##value##_)
 #define PLUMB_IS_SET_(option)    PLUMB_PASTE_(option)
 
-/* Bytes of a connection: words and pointers, each taken for the longer of both. */
+#ifdef CONFIG_PLUMB_TCP_LOSSES
+#define PLUMB_LOSS_BYTES_   (64 + 2 * sizeof(void *))
+#define PLUMB_STACK_LOSSES_ (PLUMB_LOSS_BYTES_ * CONFIG_PLUMB_TCP_LOSSES)
+#define PLUMB_LOSS_INDEX_   1
+#else
+#define PLUMB_STACK_LOSSES_ 0
+#define PLUMB_LOSS_INDEX_   0
+#endif
+
+/* Bytes of a connection: words and pointers, each taken for the longer of both, and what is
+ * shorter. On a 32-bit target exact: 148, and 256 with all options. */
 #define PLUMB_CONNECTION_BYTES_                                                                    \
-    (sizeof(void *) *                                                                              \
-     (39 + 6 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_LINKED) +                                            \
-      3 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_REMEMBER) +                                               \
-      4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_WINDOW_SCALE) +                                           \
-      5 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_CUBIC) + 10 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_RACK) +      \
-      3 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_UNDO) +                                                   \
-      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_BUFFER_LIMITS) +                                          \
-      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_KEEPALIVE) +                                              \
-      PLUMB_IS_SET_(CONFIG_PLUMB_TCP_USER_TIMEOUT) + 4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_POST) +    \
-      4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_STATISTICS) + PLUMB_IS_SET_(CONFIG_PLUMB_TCP_EXPECT) +    \
-      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS) + 1 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_ECN) +   \
-      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_SACK) + PLUMB_IS_SET_(CONFIG_PLUMB_TCP_PMTUD) +           \
-      2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH)))
+    (sizeof(void *) * (29 + 6 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_LINKED) +                           \
+                       2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_REMEMBER) +                              \
+                       PLUMB_IS_SET_(CONFIG_PLUMB_TCP_KEEPALIVE) +                                 \
+                       PLUMB_IS_SET_(CONFIG_PLUMB_TCP_USER_TIMEOUT) +                              \
+                       3 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_POST) +                                  \
+                       4 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_STATISTICS) +                            \
+                       PLUMB_IS_SET_(CONFIG_PLUMB_TCP_EXPECT) +                                    \
+                       2 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_TIMESTAMPS) +                            \
+                       PLUMB_IS_SET_(CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH)) +                        \
+     (32 + 11 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_WINDOW_SCALE) +                                     \
+      8 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_BUFFER_LIMITS) +                                          \
+      3 * PLUMB_IS_SET_(CONFIG_PLUMB_TCP_PMTUD) + PLUMB_LOSS_INDEX_ +                              \
+      PLUMB_IS_SET_(CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH) + 3) /                                     \
+         4 * 4)
 
 /* Bytes that plumb_create() needs, as bounded by this build's configuration. */
 #define PLUMB_STACK_BYTES                                                                          \
-    (2560 + PLUMB_STACK_FRAGMENTS_ + PLUMB_STACK_HANDSHAKES_ +                                     \
+    (2560 + PLUMB_STACK_FRAGMENTS_ + PLUMB_STACK_HANDSHAKES_ + PLUMB_STACK_LOSSES_ +               \
      PLUMB_CONNECTION_BYTES_ * CONFIG_PLUMB_TCP_CONNECTIONS + 64 * CONFIG_PLUMB_TCP_LISTENERS +    \
      (32 + 8 * sizeof(void *)) * CONFIG_PLUMB_UDP_SOCKETS + 64 * CONFIG_PLUMB_ARP_ENTRIES +        \
      PLUMB_STACK_BUCKETS_)

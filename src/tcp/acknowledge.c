@@ -30,8 +30,8 @@ static bool take_window(struct plumb_tcp *connection, const struct pl_segment *s
     if (window == connection->send_window)
         return false;
     connection->send_window = (pl_tcp_size)window;
-    if (window > connection->send_window_most)
-        connection->send_window_most = (pl_tcp_size)window;
+    if (segment->window > connection->send_window_most)
+        connection->send_window_most = (uint16_t)segment->window;
     if (window && connection->flags & PL_TCP_PROBING)
         window_opened(connection);
     else if (connection->send_unsent)
@@ -112,7 +112,14 @@ static inline void move_unacked(struct plumb_tcp *connection, uint32_t acknowled
         pl_tcp_pend(connection);
 }
 
-/* Something new was acknowledged, by `count` segments. */
+/* Follows, or it would come to lie ahead after 2^31 bytes. */
+static void move_recover(struct plumb_tcp *connection, uint32_t acknowledgement) {
+    if (pl_after(acknowledgement - 1, connection->recover))
+        connection->recover = acknowledgement - 1;
+}
+
+/* Something new was acknowledged, by `count` segments, and nothing is amiss but what NewReno
+ * takes care of. */
 static void advance(struct plumb_tcp *connection, uint32_t acknowledgement, uint32_t count) {
     uint32_t bytes = acknowledgement - connection->send_unacked;
 
@@ -121,43 +128,33 @@ static void advance(struct plumb_tcp *connection, uint32_t acknowledgement, uint
         pl_tcp_recovery_acknowledgement(connection, bytes);
     } else {
         pl_tcp_congestion_acked(connection, bytes, count);
-        /* Follows, or it would come to lie ahead after 2^31 bytes. */
-        if (pl_after(acknowledgement - 1, connection->recover))
-            connection->recover = acknowledgement - 1;
+        move_recover(connection, acknowledgement);
         pl_tcp_undo_step(connection, bytes);
     }
+    pl_tcp_open_eyes(connection);
     connection->duplicates = 0;
-    if (acknowledgement == connection->send_most && !connection->send_first)
+    /* What is sent next sets the deadline of those that probe. */
+    if (pl_tcp_racks(connection) ||
+        (acknowledgement == connection->send_most && !connection->send_first))
         pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
     else
         pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, connection->rto_ms);
 }
 
 #ifdef CONFIG_PLUMB_TCP_RACK
-uint32_t pl_tcp_advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
-    uint32_t bytes = acknowledgement - connection->send_unacked;
-    uint32_t delivered = pl_tcp_note_release(connection, bytes);
-
+void pl_tcp_advance(struct plumb_tcp *connection, uint32_t acknowledgement) {
     move_unacked(connection, acknowledgement);
-    /* Follows, or it would come to lie ahead after 2^31 bytes. */
-    if (pl_after(acknowledgement, connection->recover) && !(connection->flags & PL_TCP_RECOVERY))
-        connection->recover = acknowledgement - 1;
-    return delivered;
+    if (!(connection->flags & PL_TCP_RECOVERY))
+        move_recover(connection, acknowledgement);
 }
 #endif
 
 #ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
 
 void pl_tcp_take_deferred(struct plumb_tcp *connection) {
-    uint32_t count = connection->deferred_count;
+    const uint32_t count = connection->deferred_count;
 
     connection->deferred_count = 0;
-#ifdef CONFIG_PLUMB_TCP_RACK
-    if (pl_tcp_racks(connection)) {
-        pl_tcp_rack_deferred(connection, connection->deferred, count);
-        return;
-    }
-#endif
     advance(connection, connection->deferred, count);
 }
 
@@ -182,18 +179,14 @@ bool pl_tcp_take_acknowledgement(struct plumb_tcp *connection, const struct pl_s
     if (ahead > connection->send_most - connection->send_unacked) {
         /* Never sent, or acknowledged long ago (RFC 5961 section 5.2). */
         uint32_t behind = connection->send_unacked - acknowledgement;
-        if (behind <= connection->send_window_most)
+        if (behind <= pl_tcp_scaled(connection, connection->send_window_most))
             return true;
         pl_tcp_challenge(connection);
         return false;
     }
     bool changed = take_window(connection, segment);
-#ifdef CONFIG_PLUMB_TCP_RACK
-    if (pl_tcp_racks(connection)) {
-        pl_tcp_rack_acknowledgement(connection, segment, ahead);
+    if (pl_tcp_racks(connection) && pl_tcp_rack_acknowledgement(connection, segment, ahead))
         return true;
-    }
-#endif
     if (ahead)
         advance(connection, acknowledgement, 1);
     else if (!changed && !segment->length && !(segment->flags & PL_TCP_FIN) &&

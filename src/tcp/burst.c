@@ -84,18 +84,18 @@ PL_INLINE void write_headers(uint8_t *data, const struct template *template,
     pl_header_word *tcp = (void *)(data - PL_TCP_HEADER - options);
     struct copied *to = (void *)(data - HEADERS(options));
     const struct copied *from = (const void *)template;
-    uint32_t sum = template->offloaded ? 0 : template->sum + pl_tcp_sum_kept(segment);
-    uint32_t control = template->tcp[3].be;
+    const uint32_t control = template->tcp[3].be | (segment->next ? 0 : push);
+    uint32_t checksum = 0;
 
-    sum += (sequence >> 16) + (sequence & 0xffff);
+    if (!template->offloaded) {
+        uint32_t sum = template->sum + pl_tcp_sum_kept(segment) + (control & push);
+        sum += (sequence >> 16) + (sequence & 0xffff);
+        checksum = pl_first_half((uint16_t)~pl_fold(sum));
+    }
     *to = *from;
     tcp[1].be = sequence;
-    if (!segment->next) {
-        control |= push;
-        sum += push;
-    }
     tcp[3].be = control;
-    tcp[4].be = template->offloaded ? 0 : pl_first_half((uint16_t)~pl_fold(sum));
+    tcp[4].be = checksum;
     if (options) {
         tcp[5].be = template->stamp[0].be;
         tcp[6].be = template->stamp[1].be;
@@ -304,7 +304,6 @@ bool pl_tcp_send_burst(struct plumb_tcp *connection) {
         connection->send_next = connection->send_most = begin + count * size;
         pl_tcp_tally(connection, segments_out, count);
         pl_tcp_count_out(connection, count * size);
-        pl_tcp_time_oldest(connection);
     }
     if (result == PLUMB_ERROR_NO_BUFFER)
         pl_tcp_no_header(connection); /* the first was there, and acknowledged what came */

@@ -2,8 +2,8 @@
 /*
  * The congestion window: its start (RFC 6928), slow start (RFC 5681, counting bytes by
  * RFC 3465 so that a peer which acknowledges in long strides does not slow its growth),
- * what a loss, a mark, a time-out and a silence leave of it, and Reno, which is one of
- * the algorithms for the rest.
+ * what a loss, a mark, a time-out and a silence leave of it, and Reno, which is all there is
+ * beside that but for CUBIC.
  */
 #include "tcp/congestion.h"
 
@@ -29,10 +29,17 @@ uint32_t pl_tcp_fraction(uint32_t part, uint32_t whole) {
     return fraction;
 }
 
-/* ---- Reno ---- */
+/* ---- by algorithm ---- */
 
-/* One segment for each window that is acknowledged (RFC 5681 section 3.1). */
-static void reno_avoid(struct plumb_tcp *connection, uint32_t bytes) {
+/* What is added above the threshold, the window having been made use of: Reno's one segment for
+ * each window that is acknowledged (RFC 5681 section 3.1), or the curve's. */
+static void avoid(struct plumb_tcp *connection, uint32_t bytes) {
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    if (pl_tcp_is_cubic(connection)) {
+        pl_tcp_cubic_avoid(connection, bytes);
+        return;
+    }
+#endif
     bytes += connection->congestion_acked;
     if (bytes >= connection->congestion_window) {
         bytes -= connection->congestion_window;
@@ -41,32 +48,25 @@ static void reno_avoid(struct plumb_tcp *connection, uint32_t bytes) {
     connection->congestion_acked = pl_tcp_bounded(bytes);
 }
 
-/* RFC 5681 section 3.1, equation 4. */
-static uint32_t reno_reduce(struct plumb_tcp *connection, uint32_t flight) {
+/* The threshold after a loss while `flight` bytes were out (RFC 5681 section 3.1, equation 4). */
+static uint32_t reduce(struct plumb_tcp *connection, uint32_t flight) {
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    if (pl_tcp_is_cubic(connection))
+        return pl_tcp_cubic_reduce(connection, flight);
+#endif
     connection->congestion_acked = 0;
     return flight / 2;
 }
 
-static void reno_restart(struct plumb_tcp *connection, bool lost) {
+/* The window is no longer what growth had made it: after a time-out (`lost`), or while the user
+ * has not made use of it. */
+static void restart(struct plumb_tcp *connection, bool lost) {
     if (lost)
         connection->congestion_acked = 0;
-}
-
-static const struct pl_congestion reno = {reno_avoid, reno_reduce, reno_restart};
-
-static inline const struct pl_congestion *algorithm(const struct plumb_tcp *connection) {
 #ifdef CONFIG_PLUMB_TCP_CUBIC
-    if (connection->congestion == PLUMB_TCP_CUBIC)
-        return &pl_tcp_cubic;
-#else
-    (void)connection;
+    if (pl_tcp_is_cubic(connection))
+        pl_tcp_cubic_restart(connection, lost);
 #endif
-    return &reno;
-}
-
-/* The window is no longer what growth had made it. */
-static void restart(struct plumb_tcp *connection, bool lost) {
-    algorithm(connection)->restart(connection, lost);
     if (pl_tcp_in_hystart(connection))
         pl_tcp_hystart_begin(connection);
 }
@@ -75,8 +75,10 @@ int pl_tcp_congestion_choose(struct plumb_tcp *connection, uint32_t value) {
 #ifdef CONFIG_PLUMB_TCP_CUBIC
     if (value > PLUMB_TCP_CUBIC)
         return PLUMB_ERROR_INVALID;
-    connection->congestion = (uint8_t)value;
+    connection->agreed &= (uint8_t)~PL_TCP_RENO;
     restart(connection, true);
+    if (value == PLUMB_TCP_RENO)
+        connection->agreed |= PL_TCP_RENO;
     return PLUMB_OK;
 #else
     (void)connection;
@@ -133,17 +135,18 @@ void pl_tcp_congestion_acked(struct plumb_tcp *connection, uint32_t bytes, uint3
         if (!bytes)
             return;
     }
-    algorithm(connection)->avoid(connection, bytes);
+    avoid(connection, bytes);
 }
 
 void pl_tcp_congestion_lost(struct plumb_tcp *connection) {
     uint32_t flight = pl_tcp_in_flight(connection), least = 2U * connection->mss;
 
+    pl_tcp_keep_loss(connection);
     pl_tcp_undo_note(connection);
     /* What limited transmit adds does not count (RFC 5681 section 3.1). */
     if (flight > connection->congestion_window)
         flight = connection->congestion_window;
-    uint32_t threshold = algorithm(connection)->reduce(connection, flight);
+    uint32_t threshold = reduce(connection, flight);
 
     connection->slow_start_threshold = pl_tcp_bounded(threshold > least ? threshold : least);
     pl_tcp_note_reduced(connection);

@@ -4,7 +4,7 @@
  * share. Who finds out what was lost, and what is sent again, is recovery.c's.
  *
  * What holds: congestion_window is one segment at least once the connection stands,
- * and slow_start_threshold two; an algorithm decides only on the growth above the
+ * and slow_start_threshold two; CUBIC and Reno decide only on the growth above the
  * threshold and on the threshold after a loss. Nothing divides: firmware may link no
  * routine for it.
  */
@@ -13,19 +13,19 @@
 
 #include "tcp/tcp.h"
 
-/* An algorithm. */
-struct pl_congestion {
-    /* `bytes` were acknowledged above the threshold, while the window was made use of. */
-    void (*avoid)(struct plumb_tcp *connection, uint32_t bytes);
-    /* Something was lost, or marked, while `flight` bytes were out: the new threshold. */
-    uint32_t (*reduce)(struct plumb_tcp *connection, uint32_t flight);
-    /* The window is no longer what growth had made it: after a time-out (`lost`), or
-     * while the user has not made use of it. */
-    void (*restart)(struct plumb_tcp *connection, bool lost);
-};
-
 #ifdef CONFIG_PLUMB_TCP_CUBIC
-extern const struct pl_congestion pl_tcp_cubic;
+
+/* Is the window CUBIC's? Before the first loss, or without a record, there is no curve. */
+static inline bool pl_tcp_is_cubic(const struct plumb_tcp *connection) {
+    return connection->loss && !(connection->agreed & PL_TCP_RENO);
+}
+
+/* Of such a connection: `bytes` were acknowledged above the threshold; the threshold after a loss
+ * while `flight` bytes were out; the curve begins anew, after a time-out (`lost`) from nothing. */
+void pl_tcp_cubic_avoid(struct plumb_tcp *connection, uint32_t bytes);
+uint32_t pl_tcp_cubic_reduce(struct plumb_tcp *connection, uint32_t flight);
+void pl_tcp_cubic_restart(struct plumb_tcp *connection, bool lost);
+
 #endif
 
 /* So many, or as many as a size takes. */

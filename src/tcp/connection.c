@@ -63,16 +63,13 @@ void pl_tcp_begin(struct plumb_tcp *connection, struct pl_tcp_state *tcp, struct
     connection->address_sum = pl_sum_addresses(netif->ipv4.be, remote.be);
 #endif
     connection->mss = 536;
-#ifdef CONFIG_PLUMB_TCP_CUBIC
-    connection->congestion = PLUMB_TCP_CUBIC;
-#endif
     connection->rto_ms = 1000;
 #ifdef CONFIG_PLUMB_TCP_BUFFER_LIMITS
     connection->send_limit = CONFIG_PLUMB_TCP_SEND_BUFFER;
     connection->receive_limit = CONFIG_PLUMB_TCP_RECEIVE_BUFFER;
 #endif
     connection->progress_ms = connection->heard_ms = tcp->stack->now_ms;
-    connection->challenge_second = (uint16_t)(pl_tcp_second(tcp->stack) - 1);
+    connection->challenge_second = (uint8_t)(pl_tcp_second(tcp->stack) - 1);
 }
 
 struct plumb_tcp *pl_tcp_allocate(struct pl_tcp_state *tcp, struct plumb_netif *netif,
@@ -96,6 +93,8 @@ void pl_tcp_end(struct plumb_tcp *connection, int error) {
     pl_tcp_leave_listener(connection);
     pl_tcp_leave_table(connection);
     pl_tcp_unexpect(connection);
+    pl_tcp_forget_duplicate(connection);
+    pl_tcp_forget_loss(connection);
     connection->state = PLUMB_TCP_STATE_CLOSED;
     connection->error = (int8_t)error;
     connection->deadlines = 0;
@@ -344,13 +343,13 @@ void plumb_tcp_abort(struct plumb_tcp *connection) {
 }
 
 int plumb_tcp_error(const struct plumb_tcp *connection) {
-    return connection->error;
+    return connection->state == PLUMB_TCP_STATE_CLOSED ? connection->error : PLUMB_OK;
 }
 
 #ifdef CONFIG_PLUMB_TCP_KEEPALIVE
 static void set_keepalive(struct plumb_tcp *connection, uint32_t idle_ms) {
     connection->keepalive_ms = idle_ms;
-    connection->keepalive = idle_ms ? pl_tcp_keepalive : NULL;
+    connection->tcp->keepalive = pl_tcp_keepalive;
     if (idle_ms && connection->state != PLUMB_TCP_STATE_CLOSED &&
         connection->state != PLUMB_TCP_STATE_TIME_WAIT)
         pl_tcp_set_deadline(connection, PL_TCP_IDLE, idle_ms);

@@ -5,7 +5,7 @@
  *
  *     W_cubic(t) = C (t - K)^3 + W_max        C = 0.4 segments / s^3
  *
- * What holds: cubic.friendly is 0 while no epoch has begun, so that there is no curve;
+ * What holds: cubic_friendly is 0 while no epoch has begun, so that there is no curve;
  * cubic_most is W_max, 0 before any loss. Times are in ms, windows in bytes.
  */
 #include "tcp/congestion.h"
@@ -41,22 +41,23 @@ static uint16_t time_to(const struct plumb_tcp *connection, uint32_t bytes) {
 
 /* Section 4.2; where the window is above W_max, or there is none, the curve begins flat
  * where it is (sections 4.8 and 4.10). */
-static void begin_epoch(struct plumb_tcp *connection, uint32_t now_ms) {
+static void begin_epoch(struct plumb_tcp *connection, struct pl_tcp_loss *loss, uint32_t now_ms) {
     pl_tcp_size window = connection->congestion_window;
 
-    if (window >= connection->cubic_most)
-        connection->cubic_most = window;
-    connection->cubic_plateau_ms = time_to(connection, connection->cubic_most - window);
-    connection->cubic.begun_ms = now_ms;
-    connection->cubic.friendly = window;
+    if (window >= loss->cubic_most)
+        loss->cubic_most = window;
+    loss->cubic_plateau_ms = time_to(connection, loss->cubic_most - window);
+    loss->cubic_begun_ms = now_ms;
+    loss->cubic_friendly = window;
     connection->congestion_acked = 0;
 }
 
 /* W_cubic a round trip from now, between the window and one and a half of it (section 4.2). */
-static uint32_t target(const struct plumb_tcp *connection, uint32_t now_ms) {
-    uint32_t window = connection->congestion_window, most = connection->cubic_most;
-    uint32_t at = now_ms - connection->cubic.begun_ms + connection->srtt_us / 1000;
-    uint32_t plateau = connection->cubic_plateau_ms;
+static uint32_t target(const struct plumb_tcp *connection, const struct pl_tcp_loss *loss,
+                       uint32_t now_ms) {
+    uint32_t window = connection->congestion_window, most = loss->cubic_most;
+    uint32_t at = now_ms - loss->cubic_begun_ms + connection->srtt_us / 1000;
+    uint32_t plateau = loss->cubic_plateau_ms;
     uint32_t wanted;
 
     if (at < plateau) {
@@ -72,20 +73,22 @@ static uint32_t target(const struct plumb_tcp *connection, uint32_t now_ms) {
 
 /* Section 4.3: what Reno with this beta would have; once above the window in which the loss
  * was, which is the threshold's 1 / beta, it grows like Reno. */
-static void grow_friendly(struct plumb_tcp *connection, uint32_t fraction) {
-    uint32_t friendly = connection->cubic.friendly, step = connection->mss;
+static void grow_friendly(const struct plumb_tcp *connection, struct pl_tcp_loss *loss,
+                          uint32_t fraction) {
+    uint32_t friendly = loss->cubic_friendly, step = connection->mss;
 
     if (friendly * (uint64_t)BETA < (uint64_t)connection->slow_start_threshold << 10)
         step = step * ALPHA >> 10;
-    connection->cubic.friendly = pl_tcp_bounded(friendly + (step * fraction >> 16));
+    loss->cubic_friendly = pl_tcp_bounded(friendly + (step * fraction >> 16));
 }
 
-static void cubic_avoid(struct plumb_tcp *connection, uint32_t bytes) {
+void pl_tcp_cubic_avoid(struct plumb_tcp *connection, uint32_t bytes) {
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
     uint32_t now_ms = pl_tcp_stack(connection)->now_ms;
     uint32_t window = connection->congestion_window;
 
-    if (!connection->cubic.friendly)
-        begin_epoch(connection, now_ms);
+    if (!loss->cubic_friendly)
+        begin_epoch(connection, loss, now_ms);
     bytes += connection->congestion_acked;
     connection->congestion_acked = pl_tcp_bounded(bytes);
     /* In steps of a sixteenth, which no rounding loses. */
@@ -93,34 +96,36 @@ static void cubic_avoid(struct plumb_tcp *connection, uint32_t bytes) {
         return;
     connection->congestion_acked = 0;
     uint32_t fraction = pl_tcp_fraction(bytes, window);
-    grow_friendly(connection, fraction);
-    uint32_t growth = (uint32_t)((uint64_t)(target(connection, now_ms) - window) * fraction >> 16);
+    grow_friendly(connection, loss, fraction);
+    uint32_t growth =
+        (uint32_t)((uint64_t)(target(connection, loss, now_ms) - window) * fraction >> 16);
     pl_tcp_grow_window(connection, growth);
-    if (connection->congestion_window < connection->cubic.friendly)
-        connection->congestion_window = connection->cubic.friendly;
+    if (connection->congestion_window < loss->cubic_friendly)
+        connection->congestion_window = loss->cubic_friendly;
 }
 
 /* Sections 4.6 and 4.7. A flow that met its loss earlier than the time before gives way to
  * others: its plateau is lower than where the loss was. */
-static uint32_t cubic_reduce(struct plumb_tcp *connection, uint32_t flight) {
+uint32_t pl_tcp_cubic_reduce(struct plumb_tcp *connection, uint32_t flight) {
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
     uint32_t window = connection->congestion_window;
 
-    if (window < connection->cubic_most)
+    if (window < loss->cubic_most)
         window = (uint32_t)((uint64_t)window * (1024 + BETA) >> 11);
-    connection->cubic_most = (pl_tcp_size)window;
-    connection->cubic.friendly = 0;
+    loss->cubic_most = (pl_tcp_size)window;
+    loss->cubic_friendly = 0;
     return (uint32_t)((uint64_t)flight * BETA >> 10);
 }
 
 /* Section 4.8: after a time-out W_max is where congestion avoidance begins. When the window
  * was not used the same curve is entered anew from where it is (sections 4.2 and 5.8). */
-static void cubic_restart(struct plumb_tcp *connection, bool lost) {
-    connection->cubic.friendly = 0;
+void pl_tcp_cubic_restart(struct plumb_tcp *connection, bool lost) {
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    loss->cubic_friendly = 0;
     connection->congestion_acked = 0;
     if (lost)
-        connection->cubic_most = 0;
+        loss->cubic_most = 0;
 }
-
-const struct pl_congestion pl_tcp_cubic = {cubic_avoid, cubic_reduce, cubic_restart};
 
 #endif

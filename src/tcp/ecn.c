@@ -20,7 +20,6 @@ void pl_tcp_agree_on_ecn(struct plumb_tcp *connection, const struct pl_segment *
     if ((flags == asks || flags == (PL_TCP_ACK | PL_TCP_ECE)) &&
         !(connection->flags & PL_TCP_SYN_REPEATED))
         connection->agreed |= PL_TCP_ECN;
-    connection->marked = connection->send_unacked - 1;
 }
 
 /* The mark is the router's; section 6.1.3. */
@@ -35,10 +34,11 @@ static void take_mark(struct plumb_tcp *connection, const struct pl_segment *seg
 
 /* The peer's echo; section 6.1.2: once for all that was out when it came. */
 static void take_echo(struct plumb_tcp *connection, uint32_t acknowledgement) {
+    const struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    uint32_t marked = loss ? loss->marked : connection->recover;
     uint32_t out = connection->send_most - acknowledgement;
 
-    if (out > connection->send_most - connection->send_unacked ||
-        connection->marked - acknowledgement <= out)
+    if (out > connection->send_most - connection->send_unacked || marked - acknowledgement <= out)
         return;
     pl_tcp_congestion_ecn(connection);
 }
@@ -48,6 +48,18 @@ void pl_tcp_note_ecn(struct plumb_tcp *connection, const struct pl_segment *segm
         take_mark(connection, segment);
     if (segment->flags & PL_TCP_ECE)
         take_echo(connection, segment->acknowledgement);
+}
+
+void pl_tcp_note_reduced(struct plumb_tcp *connection) {
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    if (!pl_tcp_agreed(connection, PL_TCP_ECN))
+        return;
+    connection->agreed |= PL_TCP_REDUCED;
+    if (loss)
+        loss->marked = connection->send_most;
+    else
+        connection->recover = connection->send_most;
 }
 
 uint32_t pl_tcp_ecn_flags(const struct plumb_tcp *connection, uint32_t flags) {

@@ -107,7 +107,7 @@ static bool deliver(struct plumb_tcp *connection, const struct plumb_packet *pac
      * there is padding. */
     if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD ||
         packet->length != HEADERS + options + length ||
-        !pl_tcp_posting(connection)
+        !pl_tcp_poster(connection)
              ->copy(connection, connection->receive_next, packet, HEADERS + options, &payload_sum))
         return false;
     return pl_sum_passes(pseudo_sum(connection, options + length) +
@@ -187,13 +187,11 @@ static inline bool take_news(struct plumb_tcp *connection, struct plumb_netif *n
 
 /* A segment that brings more than the next payload, or less, or is for memory of the
  * user's. Takes it, or returns false. */
-static __attribute__((noinline)) bool take_other(struct plumb_tcp *connection,
-                                                 struct plumb_netif *netif,
-                                                 struct plumb_packet *packet, uint32_t options,
-                                                 uint32_t length) {
+PL_INLINE bool take_any(struct plumb_tcp *connection, struct plumb_netif *netif,
+                        struct plumb_packet *packet, uint32_t length, const uint32_t options) {
     const struct pl_tcp_header *tcp = (const void *)(packet->data + TCP);
     uint32_t end = connection->receive_next + length;
-    bool delivered = pl_tcp_posting(connection) && length;
+    bool delivered = length && pl_tcp_is_posting(connection);
 
     if (delivered ? !deliver(connection, packet, tcp, options, length)
                   : (length && !may_queue(connection, packet, length)) ||
@@ -215,6 +213,24 @@ static __attribute__((noinline)) bool take_other(struct plumb_tcp *connection,
     }
     return true;
 }
+
+/* Without options and with timestamps, so that neither asks again. */
+static __attribute__((noinline)) bool take_other(struct plumb_tcp *connection,
+                                                 struct plumb_netif *netif,
+                                                 struct plumb_packet *packet, uint32_t length) {
+    return take_any(connection, netif, packet, length, 0);
+}
+
+#ifdef CONFIG_PLUMB_TCP_TIMESTAMPS
+static __attribute__((noinline)) bool take_other_stamped(struct plumb_tcp *connection,
+                                                         struct plumb_netif *netif,
+                                                         struct plumb_packet *packet,
+                                                         uint32_t length) {
+    return take_any(connection, netif, packet, length, PL_TCP_STAMP);
+}
+#else
+#define take_other_stamped take_other
+#endif
 
 /* Takes the frame, whose header has so many bytes of options, or returns false. */
 PL_INLINE bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
@@ -239,11 +255,12 @@ PL_INLINE bool take(struct plumb_netif *netif, struct plumb_tcp *connection,
         !pl_ipv4_sum_passes(ip, pl_tcp_address_sum(connection)) ||
         (options && !stamp_passes(connection, tcp)))
         return false;
-    if (length - 1 >= connection->receive_edge - sequence || pl_tcp_posting(connection) ||
+    if (length - 1 >= connection->receive_edge - sequence || pl_tcp_is_posting(connection) ||
         !pl_both_equal(word, connection->window_word, acknowledgement, connection->send_unacked))
         return ((word ^ connection->window_word) & FLAGS) == 0 &&
                length <= connection->receive_edge - sequence &&
-               take_other(connection, netif, packet, options, length);
+               (options ? take_other_stamped(connection, netif, packet, length)
+                        : take_other(connection, netif, packet, length));
     if (!may_queue(connection, packet, length) ||
         !sum_passes(connection, packet, tcp, options + length))
         return false;

@@ -115,6 +115,7 @@ void pl_tcp_hystart_grow(struct plumb_tcp *connection, uint32_t bytes) {
     }
     connection->congestion_acked = 0;
     connection->slow_start_threshold = connection->congestion_window;
+    pl_tcp_keep_loss(connection); /* above it CUBIC needs one */
     pl_tcp_congestion_resume(connection);
 }
 

@@ -26,8 +26,9 @@ static bool checksum_passes(struct plumb_tcp *connection, struct pl_segment *seg
 
     if (packet->flags & PLUMB_PACKET_CHECKSUM_GOOD)
         return true;
-    const struct pl_tcp_post *post = connection ? pl_tcp_posting(connection) : NULL;
-    if (post && post->copy(connection, segment->sequence, packet, header_length, &payload_sum)) {
+    if (connection && pl_tcp_is_posting(connection) &&
+        pl_tcp_poster(connection)
+            ->copy(connection, segment->sequence, packet, header_length, &payload_sum)) {
         segment->delivered = true;
         return pl_fold(pseudo + pl_sum(packet->data, header_length) + payload_sum) == 0xffff;
     }
@@ -74,10 +75,14 @@ static void establish(struct plumb_tcp *connection, const struct pl_segment *seg
     connection->recover = connection->send_unacked; /* the SYN */
     connection->send_unacked = segment->acknowledgement;
     connection->window_sequence = segment->sequence;
-    connection->send_window =
-        (pl_tcp_size)(segment->flags & PL_TCP_SYN ? segment->window
-                                                  : pl_tcp_scaled(connection, segment->window));
-    connection->send_window_most = connection->send_window;
+    connection->send_window_most = (uint16_t)segment->window;
+    connection->send_window = (pl_tcp_size)pl_tcp_scaled(connection, segment->window);
+#ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
+    if (segment->flags & PL_TCP_SYN) {
+        connection->send_window = segment->window; /* never scaled */
+        connection->send_window_most = (uint16_t)(segment->window >> connection->send_scale);
+    }
+#endif
     connection->retries = 0;
     connection->progress_ms = stack->now_ms;
     pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);

@@ -8,9 +8,6 @@
 
 #define DEFAULT_MSS   536
 #define LARGEST_SCALE 14
-/* What we offer: enough for the largest buffer, 1 MiB, that a user may ask for once
- * the connection stands; a window then counts in units of 32 bytes. */
-#define RECEIVE_SCALE 5
 
 const uint8_t *pl_tcp_option(const struct pl_segment *segment, uint8_t kind, unsigned length) {
     const uint8_t *option = (const uint8_t *)(segment->header + 1);
@@ -57,7 +54,6 @@ static void take_mss(struct plumb_tcp *connection, const struct pl_segment *syn)
 void pl_tcp_agree_scale(struct plumb_tcp *connection, uint8_t scale) {
     connection->flags |= PL_TCP_SCALING;
     connection->send_scale = scale > LARGEST_SCALE ? LARGEST_SCALE : scale;
-    connection->receive_scale = RECEIVE_SCALE;
 }
 #endif
 
@@ -127,9 +123,10 @@ static unsigned build_syn(const struct plumb_tcp *connection, pl_header_word *to
 #endif
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     if (opening || connection->flags & PL_TCP_SCALING)
-        (word++)->be = plumb_put32((uint32_t)PL_TCP_OPTION_NOP << 24 |
-                                   (uint32_t)PL_TCP_OPTION_SCALE << 16 | 3 << 8 | RECEIVE_SCALE)
-                           .be;
+        (word++)->be =
+            plumb_put32((uint32_t)PL_TCP_OPTION_NOP << 24 | (uint32_t)PL_TCP_OPTION_SCALE << 16 |
+                        3 << 8 | PL_TCP_RECEIVE_SCALE)
+                .be;
 #endif
     (void)opening;
     return (unsigned)(word - to) * 4U;

@@ -224,7 +224,6 @@ static inline void note_sent(struct plumb_tcp *connection, uint32_t sequence, ui
         if (pl_after(end, connection->send_most))
             connection->send_most = end;
     }
-    pl_tcp_time_oldest(connection);
 }
 
 /* Sends a segment, or a part from its front, which leaves it among the unsent. */

@@ -20,8 +20,8 @@
 /* Retransmissions of a segment above that, before its size is suspected: R1 of RFC 9293 section
  * 3.8.3. */
 #define SUSPICIOUS 3
-/* When a larger size is tried again (RFC 1191 section 6.3), of 1024 ms. */
-#define SECONDS_TO_RAISE 600
+/* When a larger size is tried again (RFC 1191 section 6.3), ten minutes of periods of 8192 ms. */
+#define PERIODS_TO_RAISE 74U
 
 /* What a router that does not say probably means (RFC 1191 section 7, as far as Ethernet). */
 static uint32_t plateau_below(uint32_t total) {
@@ -33,9 +33,13 @@ static uint32_t plateau_below(uint32_t total) {
     return 0;
 }
 
+static uint8_t period_of(const struct plumb_tcp *connection) {
+    return (uint8_t)(pl_tcp_stack(connection)->now_ms >> 13);
+}
+
 static void lower(struct plumb_tcp *connection, uint32_t size) {
     connection->mss = (uint16_t)(size > SMALLEST_SIZE ? size : SMALLEST_SIZE);
-    connection->path_second = pl_tcp_second(pl_tcp_stack(connection));
+    connection->path_period = period_of(connection);
     pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_path_mtu);
 }
 
@@ -67,9 +71,7 @@ void pl_tcp_suspect_path(struct plumb_tcp *connection) {
 }
 
 void pl_tcp_raise_size(struct plumb_tcp *connection) {
-    uint16_t now = pl_tcp_second(pl_tcp_stack(connection));
-
-    if ((uint16_t)(now - connection->path_second) >= SECONDS_TO_RAISE)
+    if ((uint8_t)(period_of(connection) - connection->path_period) >= PERIODS_TO_RAISE)
         connection->mss = connection->mss_most;
 }
 

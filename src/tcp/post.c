@@ -40,8 +40,8 @@ static void fill(struct plumb_tcp *connection, struct plumb_packet *packet) {
 void plumb_tcp_post(struct plumb_tcp *connection, void *to, size_t length) {
     static const struct pl_tcp_post operations = {copy, fill};
 
-    connection->post = length ? &operations : NULL;
-    connection->posted = to;
+    connection->tcp->post = &operations;
+    connection->posted = length ? to : NULL;
     connection->posted_length = (uint32_t)length;
     connection->posted_filled = 0;
     if (length && connection->receive_first) {

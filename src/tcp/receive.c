@@ -65,8 +65,8 @@ static bool merge_small(struct plumb_tcp *connection, const struct plumb_packet 
 static void append(struct plumb_tcp *connection, struct plumb_packet *packet) {
     connection->receive_next += packet->total;
     pl_tcp_tell(connection, PLUMB_TCP_READABLE);
-    if (pl_tcp_posting(connection) && !connection->receive_first)
-        pl_tcp_posting(connection)->fill(connection, packet);
+    if (pl_tcp_is_posting(connection) && !connection->receive_first)
+        pl_tcp_poster(connection)->fill(connection, packet);
     connection->receive_queued = (pl_tcp_size)(connection->receive_queued + packet->total);
     if (packet->total == 0 || merge_small(connection, packet)) {
         plumb_packet_put(packet);

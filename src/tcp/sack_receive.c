@@ -5,8 +5,8 @@
  *
  * Blocks are made of `reordered` when an acknowledgement is sent, and not kept. Which of them
  * came last is told by the packets, whose `sum` says how many had been kept out of order
- * before. Of duplicates the last run of bytes waits for the next acknowledgement; it waits for
- * no other, so it is told once.
+ * before. Of duplicates the last run of bytes, of whichever connection's, waits for that one's
+ * next acknowledgement, which follows in the same poll; it waits for no other, so it is told once.
  *
  * Segments with payload carry no blocks: where there are any to tell at once, an
  * acknowledgement goes before.
@@ -24,15 +24,23 @@ struct block {
 };
 
 static bool has_duplicate(const struct plumb_tcp *connection) {
-    return connection->duplicate_begin != connection->duplicate_end;
+    return connection->tcp->duplicate_owner == connection;
 }
 
-void pl_tcp_note_duplicate(struct plumb_tcp *connection, uint32_t begin, uint32_t end) {
+void pl_tcp_note_duplicate(const struct plumb_tcp *connection, uint32_t begin, uint32_t end) {
+    struct pl_tcp_state *tcp = connection->tcp;
+
     if (!pl_tcp_agreed(connection, PL_TCP_SACK) || begin == end)
         return;
-    if (!has_duplicate(connection) || connection->duplicate_end != begin)
-        connection->duplicate_begin = begin;
-    connection->duplicate_end = end;
+    if (!has_duplicate(connection) || tcp->duplicate_end != begin)
+        tcp->duplicate_begin = begin;
+    tcp->duplicate_end = end;
+    tcp->duplicate_owner = connection;
+}
+
+void pl_tcp_forget_duplicate(const struct plumb_tcp *connection) {
+    if (has_duplicate(connection))
+        connection->tcp->duplicate_owner = NULL;
 }
 
 bool pl_tcp_has_blocks(const struct plumb_tcp *connection) {
@@ -74,13 +82,14 @@ static struct block take_run(const struct plumb_packet **place) {
  * duplicate goes before all (RFC 2883 section 4.1). */
 static unsigned collect(const struct plumb_tcp *connection, struct block *blocks, unsigned most) {
     const struct plumb_packet *packet = connection->reordered;
+    const struct pl_tcp_state *tcp = connection->tcp;
     const uint32_t now = pl_tcp_reordered_count(connection);
     unsigned count = 0;
 
     while (packet) {
         struct block run = take_run(&packet);
-        if (has_duplicate(connection) && !pl_before(connection->duplicate_begin, run.begin) &&
-            pl_before(connection->duplicate_begin, run.end))
+        if (has_duplicate(connection) && !pl_before(tcp->duplicate_begin, run.begin) &&
+            pl_before(tcp->duplicate_begin, run.end))
             run.arrived = now;
         count = insert(blocks, count, most, &run);
     }
@@ -101,13 +110,13 @@ unsigned pl_tcp_write_blocks(struct plumb_tcp *connection, pl_header_word *to) {
 
     unsigned count = collect(connection, blocks, most - duplicate);
     if (duplicate)
-        write_block(&word, connection->duplicate_begin, connection->duplicate_end);
+        write_block(&word, connection->tcp->duplicate_begin, connection->tcp->duplicate_end);
     for (unsigned i = 0; i < count; i++)
         write_block(&word, blocks[i].begin, blocks[i].end);
     to[0].be = plumb_put32((uint32_t)PL_TCP_OPTION_NOP << 24 | (uint32_t)PL_TCP_OPTION_NOP << 16 |
                            (uint32_t)PL_TCP_OPTION_SACK << 8 | (2 + 8 * (count + duplicate)))
                    .be;
-    connection->duplicate_begin = connection->duplicate_end;
+    pl_tcp_forget_duplicate(connection);
     return (unsigned)(word - to) * 4U;
 }
 

@@ -14,8 +14,8 @@ static inline uint32_t pl_tcp_window_field(struct plumb_tcp *connection, uint32_
 
     /* Down: what is said is less than what is kept open, never more. */
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
-    if (!(flags & PL_TCP_SYN))
-        window >>= connection->receive_scale;
+    if (connection->flags & PL_TCP_SCALING && !(flags & PL_TCP_SYN))
+        window >>= PL_TCP_RECEIVE_SCALE;
 #else
     (void)flags;
 #endif
@@ -117,7 +117,7 @@ static inline uint32_t pl_tcp_usable_window(const struct plumb_tcp *connection) 
 #ifdef CONFIG_PLUMB_TCP_RACK
     /* There what has left the network makes room, however much it is. */
     if (pl_tcp_racks(connection))
-        network += connection->left_network;
+        network += pl_tcp_left_network(connection);
     else
 #endif
         if (!(connection->flags & PL_TCP_RECOVERY) && connection->duplicates < 3)

@@ -14,7 +14,7 @@
 /* Payload per segment: at most half of what the peer ever had room for, so that
  * two fit (RFC 9293 section 3.8.6.2.1); but no window makes segments tiny. */
 static uint32_t segment_size(const struct plumb_tcp *connection) {
-    uint32_t half = connection->send_window_most / 2;
+    uint32_t half = pl_tcp_scaled(connection, connection->send_window_most) / 2;
 
     if (half < SMALLEST_SEGMENT)
         half = SMALLEST_SEGMENT;

@@ -97,25 +97,25 @@ struct pl_segment {
 };
 
 enum pl_tcp_connection_flag {
-    PL_TCP_PENDING = 1,         /* to be settled */
-    PL_TCP_USER = 2,            /* a user holds the pointer */
-    PL_TCP_ACCEPT = 4,          /* to be offered to the listener's user, when settling */
-    PL_TCP_ACK_NOW = 8,         /* acknowledge when settling */
-    PL_TCP_FIN_QUEUED = 16,     /* the user has shut down: a FIN follows the queue */
-    PL_TCP_FIN_SENT = 32,       /* and has been sent, at send_next - 1 */
-    PL_TCP_WANT_WRITABLE = 64,  /* the user met a full buffer */
-    PL_TCP_NO_DELAY = 128,      /* Nagle off */
-    PL_TCP_TIMING = 256,        /* timed_sequence is being timed */
-    PL_TCP_RECOVERY = 512,      /* fast recovery (RFC 6582) */
-    PL_TCP_PROBING = 1024,      /* the oldest segment out is a zero-window probe */
-    PL_TCP_FIN_RECEIVED = 2048, /* receive_next has passed the peer's FIN */
-    PL_TCP_SCALING = 4096,      /* window scale was agreed on */
-    PL_TCP_SYN_REPEATED = 8192, /* the SYN had to be sent again */
-    PL_TCP_LISTENED = 16384,    /* the listener's, whose user has not been offered it */
-    PL_TCP_WATCHED = 32768,     /* each acknowledgement is looked at by itself: rack.c */
+    PL_TCP_PENDING = 1,          /* to be settled */
+    PL_TCP_USER = 2,             /* a user holds the pointer */
+    PL_TCP_ACCEPT = 4,           /* to be offered to the listener's user, when settling */
+    PL_TCP_ACK_NOW = 8,          /* acknowledge when settling */
+    PL_TCP_FIN_QUEUED = 16,      /* the user has shut down: a FIN follows the queue */
+    PL_TCP_FIN_SENT = 32,        /* and has been sent, at send_next - 1 */
+    PL_TCP_WANT_WRITABLE = 64,   /* the user met a full buffer */
+    PL_TCP_NO_DELAY = 128,       /* Nagle off */
+    PL_TCP_TIMING = 256,         /* timed_sequence is being timed */
+    PL_TCP_RECOVERY = 512,       /* fast recovery (RFC 6582) */
+    PL_TCP_PROBING = 1024,       /* the oldest segment out is a zero-window probe */
+    PL_TCP_WATCHED = 2048,       /* each acknowledgement is looked at by itself: selective.c */
+    PL_TCP_SCALING = 4096,       /* window scale was agreed on */
+    PL_TCP_SYN_REPEATED = 8192,  /* the SYN had to be sent again */
+    PL_TCP_LISTENED = 16384,     /* the listener's, whose user has not been offered it */
+    PL_TCP_FIN_RECEIVED = 32768, /* receive_next has passed the peer's FIN */
 };
 
-/* What became of a segment in the send queue, in its `mark`: rack.c. */
+/* What became of a segment in the send queue, in its `mark`: scoreboard.c. */
 enum pl_tcp_mark {
     PL_TCP_SACKED = 1,
     PL_TCP_LOST = 2,
@@ -126,13 +126,15 @@ enum pl_tcp_mark {
 /* What F-RTO has done since a time-out. */
 enum pl_tcp_undo_step { PL_TCP_UNDO_NONE, PL_TCP_UNDO_SENT_OLDEST, PL_TCP_UNDO_SENT_NEW };
 
-/* What both SYNs have agreed on. */
+/* What both SYNs have agreed on, and what else is a bit. */
 enum pl_tcp_agreed {
     PL_TCP_TIMESTAMPS = 1, /* RFC 7323: each segment but a RST carries them */
     PL_TCP_SACK = 2,       /* RFC 2018 */
     PL_TCP_ECN = 4,        /* RFC 3168; and what follows from that: */
     PL_TCP_ECHO = 8,       /* something marked has come: ECE until the peer says CWR */
     PL_TCP_REDUCED = 16,   /* the window was reduced: CWR with the next new payload */
+    PL_TCP_BLIND = 32,     /* no record was to be had: recovers as without SACK; see loss.c */
+    PL_TCP_RENO = 64,      /* the user wants no CUBIC */
 };
 
 /* And in a handshake: windows are scaled. */
@@ -140,11 +142,21 @@ enum { PL_TCP_SCALED = 128 };
 
 enum pl_tcp_deadline {
     PL_TCP_RETRANSMIT, /* or probe a closed window */
+    PL_TCP_IDLE,       /* keepalive; end of TIME_WAIT or of an abandoned FIN_WAIT_2 */
     PL_TCP_ACKNOWLEDGE,
-    PL_TCP_IDLE,  /* keepalive; end of TIME_WAIT or of an abandoned FIN_WAIT_2 */
     PL_TCP_RETRY, /* for want of a packet or of room in the ring */
     PL_TCP_DEADLINES,
 };
+
+/* Beside the bits of deadlines: what PL_TCP_RETRANSMIT is set for; the time-out if neither. */
+enum pl_tcp_wait { PL_TCP_FOR_ORDER = 16, PL_TCP_FOR_PROBE = 32 };
+
+/* The last two share one time, the earlier: an acknowledgement may always come early. */
+#define PL_TCP_DEADLINE_TIMES 3
+
+static inline unsigned pl_tcp_deadline_time(enum pl_tcp_deadline which) {
+    return which < PL_TCP_RETRY ? which : PL_TCP_ACKNOWLEDGE;
+}
 
 /* What a window or a buffer may hold, bytes. */
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
@@ -183,46 +195,43 @@ struct plumb_tcp {
     uint16_t mss;                 /* what is sent at most; until the peer's SYN has been taken, what
                                      the user allows */
 #ifdef CONFIG_PLUMB_TCP_PMTUD
-    uint16_t mss_most;    /* what was agreed on: `mss` unless the path takes less */
-    uint16_t path_second; /* when the path was found to, of 1024 ms */
+    uint16_t mss_most; /* what was agreed on: `mss` unless the path takes less */
 #endif
     uint16_t rto_ms;
-    uint16_t challenge_second; /* the present one of challenges, of 1024 ms */
     uint16_t reordered_count;
-#if defined(CONFIG_PLUMB_TCP_CUBIC) || defined(CONFIG_PLUMB_TCP_RACK)
+    uint16_t send_window_most; /* the largest that a header of the peer's has offered */
+    uint16_t flags;            /* enum pl_tcp_connection_flag */
+    uint8_t state;             /* enum plumb_tcp_state */
+    uint8_t events;            /* enum plumb_tcp_event, to be told */
     union {
-        uint16_t cubic_plateau_ms; /* K */
-        uint16_t prr_ratio;        /* of the threshold to what was out, 65536ths less 1 */
+        uint8_t retries; /* time-outs in a row, or unanswered probes */
+        int8_t error;    /* once it is CLOSED */
     };
+    uint8_t duplicates;       /* duplicate acknowledgements in a row */
+    uint8_t challenge_second; /* the present one of challenges, of 1024 ms */
+    uint8_t challenges;       /* left in this second */
+#ifdef CONFIG_PLUMB_TCP_PMTUD
+    uint8_t path_period; /* when the path was found to take less, of 8192 ms */
 #endif
-    uint16_t flags; /* enum pl_tcp_connection_flag */
-    uint8_t state;  /* enum plumb_tcp_state */
-    uint8_t events; /* enum plumb_tcp_event, to be told */
-    int8_t error;
-    uint8_t retries;    /* time-outs in a row, or unanswered probes */
-    uint8_t duplicates; /* duplicate acknowledgements in a row */
-    uint8_t challenges; /* left in this second */
-    uint8_t deadlines;  /* a bit per enum pl_tcp_deadline that is set */
-    uint8_t agreed;     /* enum pl_tcp_agreed */
+    uint8_t deadlines; /* a bit per enum pl_tcp_deadline that is set */
+    uint8_t agreed;    /* enum pl_tcp_agreed */
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
     uint8_t send_scale;
-    uint8_t receive_scale;
 #endif
-#ifdef CONFIG_PLUMB_TCP_CUBIC
-    uint8_t congestion; /* enum plumb_tcp_congestion */
+#ifdef CONFIG_PLUMB_TCP_LOSSES
+    uint8_t loss; /* its record, counted from 1; 0: nothing was lost */
 #endif
 #ifdef CONFIG_PLUMB_TCP_ACKNOWLEDGE_BATCH
-    uint32_t deferred_count; /* acknowledgements noted in this batch */
-    uint32_t deferred;       /* the last of them */
+    uint8_t deferred_count; /* acknowledgements noted in this batch, up to UINT8_MAX */
+    uint32_t deferred;      /* the last of them */
 #endif
 
     uint32_t send_unacked; /* until it is acknowledged, the SYN's number */
     uint32_t send_next;
     uint32_t send_most;
     pl_tcp_size send_window;
-    pl_tcp_size send_window_most; /* the largest the peer has offered */
-    uint32_t window_sequence;     /* SND.WL1. SND.WL2 is never above send_unacked: what is old by
-                                     it is refused anyway */
+    uint32_t window_sequence; /* SND.WL1. SND.WL2 is never above send_unacked: what is old by
+                                 it is refused anyway */
 #ifdef CONFIG_PLUMB_TCP_EXPECT
     uint32_t window_word; /* offset, flags and window in a header that brings nothing new, as they
                              lie in memory; 0: not known */
@@ -235,52 +244,13 @@ struct plumb_tcp {
     pl_tcp_size receive_limit;
 #endif
 
-#ifdef CONFIG_PLUMB_TCP_CUBIC
-    pl_tcp_size cubic_most; /* W_max */
-#endif
-#if defined(CONFIG_PLUMB_TCP_CUBIC) || defined(CONFIG_PLUMB_TCP_RACK)
-    union {
-        struct {
-            pl_tcp_size friendly; /* W_est; 0: no epoch has begun */
-            uint32_t begun_ms;
-        } cubic; /* of use outside of recovery */
-        struct {
-            pl_tcp_size delivered, out; /* since recovery began */
-        } prr;                          /* in it */
-    };
-#endif
-#ifdef CONFIG_PLUMB_TCP_UNDO
-    pl_tcp_size undo_window; /* before the last reduction; 0: nothing to go back to */
-    pl_tcp_size undo_threshold;
-    uint8_t undo_count; /* segments sent again since, up to UINT8_MAX */
-    uint8_t undo_step;  /* enum pl_tcp_undo_step */
-#ifdef CONFIG_PLUMB_TCP_CUBIC
-    uint16_t undo_most; /* W_max before that, in units of 64 bytes */
-#endif
-#endif
-#ifdef CONFIG_PLUMB_TCP_RACK
-    pl_tcp_size left_network; /* bytes between send_unacked and send_next that are not in it */
-    uint32_t rack_sent_us;    /* when that was sent which was sent last of what was delivered, */
-    uint32_t rack_end;        /* where it ends, */
-    uint32_t rack_rtt_us;     /* and how long it took */
-    uint32_t rack_least_us;   /* the shortest round trip; 0: none yet */
-    uint32_t probe_end;
-    uint8_t rack_flags;
-    uint8_t rack_widenings;  /* of the reordering window, quarters of the shortest round trip */
-    uint8_t rack_recoveries; /* until it shrinks again */
-#endif
-
     uint32_t receive_next;
     uint32_t receive_edge;  /* the right edge of the window offered */
     uint32_t receive_acked; /* receive_next as last acknowledged */
     struct plumb_packet *receive_first, *receive_last;
     struct plumb_packet *reordered;
-#ifdef CONFIG_PLUMB_TCP_SACK
-    uint32_t duplicate_begin, duplicate_end; /* to be told by the next ACK, unless equal */
-#endif
 #ifdef CONFIG_PLUMB_TCP_POST
-    const struct pl_tcp_post *post; /* null: no memory is posted */
-    uint8_t *posted;
+    uint8_t *posted; /* null: no memory is */
     uint32_t posted_length;
     uint32_t posted_filled;
 #endif
@@ -291,9 +261,6 @@ struct plumb_tcp {
 #endif
 
     uint32_t recover; /* send_most when recovery began */
-#ifdef CONFIG_PLUMB_TCP_ECN
-    uint32_t marked; /* send_most at the last reduction */
-#endif
 
     uint32_t timed_sequence;
     uint32_t timed_us;
@@ -301,7 +268,7 @@ struct plumb_tcp {
     uint32_t rttvar_us;
     uint32_t progress_ms; /* when the peer last acknowledged anything, or sending began */
     uint32_t heard_ms;    /* when anything valid last arrived */
-    uint32_t deadline_ms[PL_TCP_DEADLINES];
+    uint32_t deadline_ms[PL_TCP_DEADLINE_TIMES];
 #ifdef CONFIG_PLUMB_TCP_LINKED
     struct plumb_timer timer;
 #endif
@@ -309,8 +276,7 @@ struct plumb_tcp {
     uint32_t user_timeout_ms;
 #endif
 #ifdef CONFIG_PLUMB_TCP_KEEPALIVE
-    uint32_t keepalive_ms;
-    void (*keepalive)(struct plumb_tcp *connection); /* null unless it was asked for */
+    uint32_t keepalive_ms; /* 0: not asked for */
 #endif
 #ifdef CONFIG_PLUMB_TCP_STATISTICS
     uint32_t segments_in, segments_out, acks_out, retransmitted;
@@ -318,6 +284,46 @@ struct plumb_tcp {
 };
 _Static_assert(sizeof(struct plumb_tcp) <= PLUMB_CONNECTION_BYTES_,
                "plumb_create() needs what <plumb/stack.h> says");
+
+#ifdef CONFIG_PLUMB_TCP_LOSSES
+/* What a connection remembers once something of its was lost, or seems to have been; loss.c. */
+struct pl_tcp_loss {
+    struct plumb_tcp *owner; /* null: free */
+#ifdef CONFIG_PLUMB_TCP_CUBIC
+    pl_tcp_size cubic_most;     /* W_max; 0: there was no loss */
+    pl_tcp_size cubic_friendly; /* W_est; 0: no epoch has begun */
+    uint32_t cubic_begun_ms;
+    uint16_t cubic_plateau_ms; /* K */
+#endif
+#ifdef CONFIG_PLUMB_TCP_UNDO
+    uint8_t undo_count;      /* segments sent again since the last reduction, up to UINT8_MAX */
+    uint8_t undo_step;       /* enum pl_tcp_undo_step */
+    pl_tcp_size undo_window; /* before that reduction; 0: nothing to go back to */
+    pl_tcp_size undo_threshold;
+#endif
+#ifdef CONFIG_PLUMB_TCP_ECN
+    uint32_t marked; /* send_most at the last reduction */
+#endif
+#ifdef CONFIG_PLUMB_TCP_RACK
+    pl_tcp_size left_network; /* bytes between send_unacked and send_next that are not in it */
+    uint32_t rack_sent_us;    /* when that was sent which was sent last of what was delivered, */
+    uint32_t rack_end;        /* where it ends, */
+    uint32_t rack_rtt_us;     /* and how long it took */
+    uint32_t rack_least_us;   /* the shortest round trip; 0: none yet */
+    uint32_t probe_end;
+    pl_tcp_size prr_delivered, prr_out; /* since recovery began */
+    uint16_t prr_ratio;                 /* of the threshold to what was out, 65536ths less 1 */
+    uint8_t rack_flags;                 /* enum pl_tcp_rack_flag */
+    uint8_t rack_widenings;  /* of the reordering window, quarters of the shortest round trip */
+    uint8_t rack_recoveries; /* until it shrinks again */
+#endif
+#if defined(CONFIG_PLUMB_TCP_UNDO) && defined(CONFIG_PLUMB_TCP_CUBIC)
+    uint16_t undo_most; /* W_max before the last reduction, in units of 64 bytes */
+#endif
+};
+_Static_assert(CONFIG_PLUMB_TCP_LOSSES <= UINT8_MAX, "a record's number fits a byte");
+_Static_assert(sizeof(struct pl_tcp_loss) <= PLUMB_LOSS_BYTES_, "as <plumb/stack.h> says");
+#endif
 
 struct plumb_tcp_listener {
     struct pl_tcp_state *tcp;
@@ -371,6 +377,17 @@ struct pl_tcp_state {
     bool pending; /* some connection may be */
     struct plumb_timer timer;
 #endif
+#ifdef CONFIG_PLUMB_TCP_KEEPALIVE
+    void (*keepalive)(struct plumb_tcp *connection); /* null while nobody has asked for it */
+#endif
+#ifdef CONFIG_PLUMB_TCP_POST
+    const struct pl_tcp_post *post; /* null while nobody has posted any */
+#endif
+#ifdef CONFIG_PLUMB_TCP_SACK
+    /* Bytes that came again, and to whom; to be told by its next ACK, unless none did. */
+    const struct plumb_tcp *duplicate_owner;
+    uint32_t duplicate_begin, duplicate_end;
+#endif
     uint16_t port_counters[PL_TCP_PORT_COUNTERS];
     struct plumb_tcp_listener listeners[CONFIG_PLUMB_TCP_LISTENERS];
 #ifdef CONFIG_PLUMB_TCP_SYN_CACHE
@@ -381,6 +398,9 @@ struct pl_tcp_state {
 #ifdef CONFIG_PLUMB_TCP_SYN_COOKIES
     uint32_t cookie_ms; /* when the last one was sent */
     bool cookies;       /* one was, and none of them has been found too old */
+#endif
+#ifdef CONFIG_PLUMB_TCP_LOSSES
+    struct pl_tcp_loss losses[CONFIG_PLUMB_TCP_LOSSES];
 #endif
     struct plumb_tcp connections[CONFIG_PLUMB_TCP_CONNECTIONS];
 };
@@ -425,8 +445,8 @@ static inline bool pl_tcp_agreed(const struct plumb_tcp *connection, unsigned wh
 }
 
 /* The time in units of 1024 ms, for the limit of challenges. */
-static inline uint16_t pl_tcp_second(const struct plumb *stack) {
-    return (uint16_t)(stack->now_ms >> 10);
+static inline uint8_t pl_tcp_second(const struct plumb *stack) {
+    return (uint8_t)(stack->now_ms >> 10);
 }
 
 /* Bytes sent and not acknowledged, SYN and FIN included. */
@@ -501,10 +521,20 @@ static inline bool pl_tcp_advances(const struct plumb_tcp *connection, uint32_t 
     return acknowledgement - before - 1 < connection->send_most - before;
 }
 
-/* Where the user wants what comes next, or null. */
-static inline const struct pl_tcp_post *pl_tcp_posting(const struct plumb_tcp *connection) {
+/* Does the user want what comes next in memory posted for it? */
+static inline bool pl_tcp_is_posting(const struct plumb_tcp *connection) {
 #ifdef CONFIG_PLUMB_TCP_POST
-    return connection->post;
+    return connection->posted != NULL;
+#else
+    (void)connection;
+    return false;
+#endif
+}
+
+/* What puts it there. */
+static inline const struct pl_tcp_post *pl_tcp_poster(const struct plumb_tcp *connection) {
+#ifdef CONFIG_PLUMB_TCP_POST
+    return connection->tcp->post;
 #else
     (void)connection;
     return NULL;
@@ -514,7 +544,7 @@ static inline const struct pl_tcp_post *pl_tcp_posting(const struct plumb_tcp *c
 /* Nothing is wanted there any more. */
 static inline void pl_tcp_unpost(struct plumb_tcp *connection) {
 #ifdef CONFIG_PLUMB_TCP_POST
-    connection->post = NULL;
+    connection->posted = NULL;
 #else
     (void)connection;
 #endif
@@ -600,6 +630,10 @@ void pl_tcp_settle(struct plumb *stack, void *state);
  * what that is to tell. */
 int pl_tcp_prepare(struct plumb *stack, struct plumb_endpoint remote, uint16_t local_port,
                    plumb_tcp_handler *handler, void *context, struct plumb_tcp **connection);
+
+/* What we offer to scale by: enough for the largest buffer, 1 MiB, that a user may ask for once
+ * the connection stands; a window then counts in units of 32 bytes. */
+#define PL_TCP_RECEIVE_SCALE 5
 
 /* What buffers may hold, bytes. */
 #ifdef CONFIG_PLUMB_TCP_WINDOW_SCALE
@@ -807,7 +841,10 @@ static inline void pl_tcp_note_arrival(const struct plumb_tcp *connection,
 }
 
 /* These bytes came again. */
-void pl_tcp_note_duplicate(struct plumb_tcp *connection, uint32_t begin, uint32_t end);
+void pl_tcp_note_duplicate(const struct plumb_tcp *connection, uint32_t begin, uint32_t end);
+
+/* Nobody is to be told of them. */
+void pl_tcp_forget_duplicate(const struct plumb_tcp *connection);
 
 /* Is there anything to tell of a connection that agreed on it? */
 bool pl_tcp_has_blocks(const struct plumb_tcp *connection);
@@ -832,6 +869,10 @@ static inline void pl_tcp_note_duplicate(const struct plumb_tcp *connection, uin
     (void)connection;
     (void)begin;
     (void)end;
+}
+
+static inline void pl_tcp_forget_duplicate(const struct plumb_tcp *connection) {
+    (void)connection;
 }
 
 static inline unsigned pl_tcp_write_blocks(const struct plumb_tcp *connection,
@@ -870,12 +911,7 @@ static inline void pl_tcp_take_ecn(struct plumb_tcp *connection, const struct pl
 }
 
 /* The window was reduced, for whatever reason (section 6.1.2). */
-static inline void pl_tcp_note_reduced(struct plumb_tcp *connection) {
-    if (!pl_tcp_agreed(connection, PL_TCP_ECN))
-        return;
-    connection->agreed |= PL_TCP_REDUCED;
-    connection->marked = connection->send_most;
-}
+void pl_tcp_note_reduced(struct plumb_tcp *connection);
 
 /* What goes with payload, which is new or not. */
 static inline uint32_t pl_tcp_payload_flags(struct plumb_tcp *connection, bool fresh) {
@@ -1030,7 +1066,8 @@ static inline bool pl_tcp_defer(struct plumb_tcp *connection, uint32_t sequence,
         return false;
     connection->window_sequence = sequence;
     connection->deferred = acknowledgement;
-    connection->deferred_count = count + 1;
+    if (count < UINT8_MAX)
+        connection->deferred_count = (uint8_t)(count + 1);
     if (!(connection->flags & PL_TCP_PENDING))
         pl_tcp_pend(connection);
     return true;
@@ -1054,9 +1091,8 @@ static inline void pl_tcp_want_writable(struct plumb_tcp *connection) {
     connection->flags |= PL_TCP_WANT_WRITABLE;
 }
 
-/* Moves send_unacked, which lies behind, up to `acknowledgement`; returns how many bytes of
- * it were not delivered before. */
-uint32_t pl_tcp_advance(struct plumb_tcp *connection, uint32_t acknowledgement);
+/* Moves send_unacked, which lies behind, up to `acknowledgement`. */
+void pl_tcp_advance(struct plumb_tcp *connection, uint32_t acknowledgement);
 
 /* Tells a user who met a full buffer of room again, once it is worth a call. */
 void pl_tcp_offer_room(struct plumb_tcp *connection);
@@ -1084,7 +1120,7 @@ struct plumb_packet *pl_tcp_take_received(struct plumb_tcp *connection, struct p
 
 /* ---- post.c ---- */
 
-/* What posted memory needs of the receive path, reached through the connection so
+/* What posted memory needs of the receive path, reached through the table so
  * that a firmware which never posts does not carry it. */
 struct pl_tcp_post {
     /* When the payload is the next in order and fits, copies it and returns true
@@ -1222,13 +1258,20 @@ void pl_tcp_start_timer(struct plumb_tcp *connection, uint32_t delay_ms);
 void pl_tcp_set_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
                          uint32_t delay_ms);
 
+/* Is one of those set that share a time? */
+static inline bool pl_tcp_has_either(const struct plumb_tcp *connection) {
+    return connection->deadlines >> PL_TCP_ACKNOWLEDGE & 3;
+}
+
 /* The same inline, as mostly it is a few stores. */
 static inline void pl_tcp_move_deadline(struct plumb_tcp *connection, enum pl_tcp_deadline which,
                                         uint32_t delay_ms) {
     uint32_t at = pl_tcp_stack(connection)->now_ms + delay_ms;
     const struct plumb_timer *timer = pl_tcp_timer(connection);
+    uint32_t *time = &connection->deadline_ms[pl_tcp_deadline_time(which)];
 
-    connection->deadline_ms[which] = at;
+    if (which < PL_TCP_ACKNOWLEDGE || !pl_tcp_has_either(connection) || pl_before(at, *time))
+        *time = at;
     connection->deadlines = (uint8_t)(connection->deadlines | 1U << which);
     if (!plumb_timer_running(timer) || pl_after(timer->expires_ms, at))
         pl_tcp_start_timer(connection, delay_ms);
@@ -1298,32 +1341,68 @@ void pl_tcp_congestion_resume(struct plumb_tcp *connection);
 /* Nothing was sent for longer than a time-out, and now something is to be. */
 void pl_tcp_congestion_idle(struct plumb_tcp *connection);
 
-/* ---- rack.c: what was lost, where the peer selectively acknowledges ---- */
+/* ---- loss.c: what is remembered of losses ---- */
+
+#ifdef CONFIG_PLUMB_TCP_LOSSES
+
+/* The record of a connection, or null. */
+static inline struct pl_tcp_loss *pl_tcp_loss(const struct plumb_tcp *connection) {
+    return connection->loss ? &connection->tcp->losses[connection->loss - 1] : NULL;
+}
+
+/* The same, made if there is none; null when all are in use. */
+struct pl_tcp_loss *pl_tcp_keep_loss(struct plumb_tcp *connection);
+
+/* The connection ends. */
+void pl_tcp_forget_loss(struct plumb_tcp *connection);
+
+#else
+
+static inline void pl_tcp_keep_loss(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_forget_loss(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+#endif
+
+/* ---- scoreboard.c to selective.c: what was lost, where the peer selectively acknowledges ---- */
 
 #ifdef CONFIG_PLUMB_TCP_RACK
 
 /* Is the connection one of those? */
 static inline bool pl_tcp_racks(const struct plumb_tcp *connection) {
-    return pl_tcp_agreed(connection, PL_TCP_SACK);
+    return (connection->agreed & (PL_TCP_SACK | PL_TCP_BLIND)) == PL_TCP_SACK;
+}
+
+/* Of what is out, bytes that have left the network. */
+static inline uint32_t pl_tcp_left_network(const struct plumb_tcp *connection) {
+    const struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    return loss ? loss->left_network : 0;
 }
 
 /* Bytes that are in the network. */
 static inline uint32_t pl_tcp_pipe(const struct plumb_tcp *connection) {
-    return pl_tcp_in_flight(connection) - connection->left_network;
+    return pl_tcp_in_flight(connection) - pl_tcp_left_network(connection);
 }
 
-/* An acknowledgement, of `ahead` bytes, perhaps none. */
-void pl_tcp_rack_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment,
+/* An acknowledgement, of `ahead` bytes, perhaps none. False when it is to be taken as if the
+ * peer had no SACK. */
+bool pl_tcp_rack_acknowledgement(struct plumb_tcp *connection, const struct pl_segment *segment,
                                  uint32_t ahead);
 
-/* So many bytes will leave the front of the queue; returns how many were not delivered before. */
-uint32_t pl_tcp_note_release(struct plumb_tcp *connection, uint32_t bytes);
+/* What was out when no record was to be had is acknowledged. */
+static inline void pl_tcp_open_eyes(struct plumb_tcp *connection) {
+    if (connection->agreed & PL_TCP_BLIND && !(connection->flags & PL_TCP_RECOVERY) &&
+        pl_after(connection->send_unacked, connection->recover))
+        connection->agreed &= (uint8_t)~PL_TCP_BLIND;
+}
 
 /* Sets the deadline for what comes first, a probe of the tail or the time-out. */
-void pl_tcp_rack_arm(struct plumb_tcp *connection);
-
-/* The same when something was sent, which moves no time-out. */
-void pl_tcp_rack_sent(struct plumb_tcp *connection);
+void pl_tcp_tail_arm(struct plumb_tcp *connection);
 
 /* The deadline has come; false when it was for the time-out. */
 bool pl_tcp_rack_timer(struct plumb_tcp *connection);
@@ -1334,13 +1413,17 @@ void pl_tcp_forget_marks(struct plumb_tcp *connection);
 /* Nothing was lost. */
 void pl_tcp_forget_losses(struct plumb_tcp *connection);
 
-/* The last acknowledgement of a batch of `count` plain ones. */
-void pl_tcp_rack_deferred(struct plumb_tcp *connection, uint32_t acknowledgement, uint32_t count);
-
-/* So many bytes were sent. */
+/* So many bytes were sent: the probe follows them (RFC 8985 section 7.2), and so its deadline is
+ * set anew when all is sent. */
 static inline void pl_tcp_count_out(struct plumb_tcp *connection, uint32_t bytes) {
-    if (pl_tcp_racks(connection) && connection->flags & PL_TCP_RECOVERY)
-        connection->prr.out = (pl_tcp_size)(connection->prr.out + bytes);
+    if (!pl_tcp_racks(connection))
+        return;
+    if (connection->flags & PL_TCP_RECOVERY) {
+        struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+        loss->prr_out = (pl_tcp_size)(loss->prr_out + bytes);
+    }
+    if (!(connection->deadlines & PL_TCP_FOR_ORDER))
+        connection->deadlines &= (uint8_t) ~(1U << PL_TCP_RETRANSMIT);
 }
 
 /* A segment was sent, perhaps again. */
@@ -1383,6 +1466,22 @@ static inline void pl_tcp_forget_losses(const struct plumb_tcp *connection) {
 static inline bool pl_tcp_rack_timer(const struct plumb_tcp *connection) {
     (void)connection;
     return false;
+}
+
+static inline bool pl_tcp_rack_acknowledgement(const struct plumb_tcp *connection,
+                                               const struct pl_segment *segment, uint32_t ahead) {
+    (void)connection;
+    (void)segment;
+    (void)ahead;
+    return false;
+}
+
+static inline void pl_tcp_open_eyes(const struct plumb_tcp *connection) {
+    (void)connection;
+}
+
+static inline void pl_tcp_tail_arm(const struct plumb_tcp *connection) {
+    (void)connection;
 }
 
 static inline uint32_t pl_tcp_pipe(const struct plumb_tcp *connection) {

@@ -49,13 +49,11 @@ uint32_t pl_tcp_backed_off(const struct plumb_tcp *connection) {
 }
 
 void pl_tcp_time_oldest(struct plumb_tcp *connection) {
-#ifdef CONFIG_PLUMB_TCP_RACK
-    if (pl_tcp_racks(connection) && connection->state >= PLUMB_TCP_STATE_ESTABLISHED) {
-        pl_tcp_rack_sent(connection);
+    if (pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
         return;
-    }
-#endif
-    if (!pl_tcp_has_deadline(connection, PL_TCP_RETRANSMIT))
+    if (pl_tcp_racks(connection) && connection->state >= PLUMB_TCP_STATE_ESTABLISHED)
+        pl_tcp_tail_arm(connection);
+    else
         pl_tcp_set_deadline(connection, PL_TCP_RETRANSMIT, pl_tcp_backed_off(connection));
 }
 
@@ -132,8 +130,8 @@ static void idle(struct plumb_tcp *connection) {
         (orphan && connection->state == PLUMB_TCP_STATE_FIN_WAIT_2))
         pl_tcp_end(connection, PLUMB_OK);
 #ifdef CONFIG_PLUMB_TCP_KEEPALIVE
-    else if (connection->keepalive)
-        connection->keepalive(connection);
+    else if (connection->keepalive_ms)
+        connection->tcp->keepalive(connection);
 #endif
 }
 
@@ -161,14 +159,15 @@ static void look(struct plumb_tcp *connection) {
 
     for (unsigned which = 0; which < PL_TCP_DEADLINES; which++) {
         if (!pl_tcp_has_deadline(connection, which) ||
-            pl_after(connection->deadline_ms[which], now_ms))
+            pl_after(connection->deadline_ms[pl_tcp_deadline_time(which)], now_ms))
             continue;
         pl_tcp_clear_deadline(connection, which);
         run(connection, which);
     }
     for (unsigned which = 0; which < PL_TCP_DEADLINES; which++)
         if (pl_tcp_has_deadline(connection, which))
-            pl_tcp_set_deadline(connection, which, connection->deadline_ms[which] - now_ms);
+            pl_tcp_set_deadline(connection, which,
+                                connection->deadline_ms[pl_tcp_deadline_time(which)] - now_ms);
 }
 
 static void fire(struct plumb *stack, struct plumb_timer *timer) {

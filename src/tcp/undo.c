@@ -10,7 +10,8 @@
  *  - Every segment that was sent again had arrived twice (D-SACK, RFC 3708 section 2).
  *
  * What holds: undo_window is what the window was before the last reduction, 0 when there is
- * nothing to go back to; undo_count the repetitions since, UINT8_MAX when too many.
+ * nothing to go back to; undo_count the repetitions since, UINT8_MAX when too many. A connection
+ * without a record has nothing to go back to.
  */
 #include "tcp/congestion.h"
 
@@ -20,21 +21,29 @@
 #define MOST_SHIFT 6
 
 void pl_tcp_undo_note(struct plumb_tcp *connection) {
-    connection->undo_window = connection->congestion_window;
-    connection->undo_threshold = connection->slow_start_threshold;
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    if (!loss)
+        return;
+    loss->undo_window = connection->congestion_window;
+    loss->undo_threshold = connection->slow_start_threshold;
 #ifdef CONFIG_PLUMB_TCP_CUBIC
-    connection->undo_most = (uint16_t)(connection->cubic_most >> MOST_SHIFT);
+    loss->undo_most = (uint16_t)(loss->cubic_most >> MOST_SHIFT);
 #endif
-    connection->undo_count = 0;
-    connection->undo_step = PL_TCP_UNDO_NONE;
+    loss->undo_count = 0;
+    loss->undo_step = PL_TCP_UNDO_NONE;
 }
 
 void pl_tcp_undo_repeated(struct plumb_tcp *connection) {
-    if (connection->undo_count < UINT8_MAX)
-        connection->undo_count++;
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    if (!loss)
+        return;
+    if (loss->undo_count < UINT8_MAX)
+        loss->undo_count++;
     /* What is acknowledged next may be this. */
-    if (connection->undo_step == PL_TCP_UNDO_SENT_NEW)
-        connection->undo_step = PL_TCP_UNDO_NONE;
+    if (loss->undo_step == PL_TCP_UNDO_SENT_NEW)
+        loss->undo_step = PL_TCP_UNDO_NONE;
 }
 
 /* Goes on where sending was before the time-out. */
@@ -60,15 +69,17 @@ static bool has_new(const struct plumb_tcp *connection) {
 
 /* RFC 4015 section 3.2, RFC 9438 section 4.9. */
 static void undo(struct plumb_tcp *connection) {
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
     pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_undone);
-    if (connection->congestion_window < connection->undo_window)
-        connection->congestion_window = connection->undo_window;
-    connection->slow_start_threshold = connection->undo_threshold;
+    if (connection->congestion_window < loss->undo_window)
+        connection->congestion_window = loss->undo_window;
+    connection->slow_start_threshold = loss->undo_threshold;
 #ifdef CONFIG_PLUMB_TCP_CUBIC
-    connection->cubic_most = (pl_tcp_size)((uint32_t)connection->undo_most << MOST_SHIFT);
+    loss->cubic_most = (pl_tcp_size)((uint32_t)loss->undo_most << MOST_SHIFT);
 #endif
-    connection->undo_window = 0;
-    connection->undo_step = PL_TCP_UNDO_NONE;
+    loss->undo_window = 0;
+    loss->undo_step = PL_TCP_UNDO_NONE;
     connection->flags &= (uint16_t)~PL_TCP_RECOVERY;
     connection->recover = connection->send_unacked - 1;
     forward(connection);
@@ -78,19 +89,26 @@ static void undo(struct plumb_tcp *connection) {
 }
 
 void pl_tcp_undo_timeout(struct plumb_tcp *connection) {
-    connection->undo_step = PL_TCP_UNDO_SENT_OLDEST;
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    if (loss)
+        loss->undo_step = PL_TCP_UNDO_SENT_OLDEST;
 }
 
 void pl_tcp_undo_never(struct plumb_tcp *connection) {
-    connection->undo_window = 0;
-    connection->undo_step = PL_TCP_UNDO_NONE;
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    if (!loss)
+        return;
+    loss->undo_window = 0;
+    loss->undo_step = PL_TCP_UNDO_NONE;
 }
 
 /* Steps 2 and 3: an acknowledgement of `advanced` bytes after a time-out. */
-static void take_step(struct plumb_tcp *connection, uint32_t advanced) {
-    const unsigned step = connection->undo_step;
+static void take_step(struct plumb_tcp *connection, struct pl_tcp_loss *loss, uint32_t advanced) {
+    const unsigned step = loss->undo_step;
 
-    connection->undo_step = PL_TCP_UNDO_NONE;
+    loss->undo_step = PL_TCP_UNDO_NONE;
     if (step == PL_TCP_UNDO_SENT_NEW) {
         if (advanced) {
             undo(connection);
@@ -108,24 +126,28 @@ static void take_step(struct plumb_tcp *connection, uint32_t advanced) {
         forward(connection);
         connection->congestion_window =
             pl_tcp_bounded(pl_tcp_in_flight(connection) + 2U * connection->mss);
-        connection->undo_step = PL_TCP_UNDO_SENT_NEW;
+        loss->undo_step = PL_TCP_UNDO_SENT_NEW;
     }
 }
 
 void pl_tcp_undo_step(struct plumb_tcp *connection, uint32_t advanced) {
-    if (connection->undo_step != PL_TCP_UNDO_NONE)
-        take_step(connection, advanced);
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    if (loss && loss->undo_step != PL_TCP_UNDO_NONE)
+        take_step(connection, loss, advanced);
 }
 
 void pl_tcp_undo_duplicate(struct plumb_tcp *connection) {
-    if (!connection->undo_window || !connection->undo_count || connection->undo_count == UINT8_MAX)
+    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+
+    if (!loss->undo_window || !loss->undo_count || loss->undo_count == UINT8_MAX)
         return;
-    if (--connection->undo_count == 0)
+    if (--loss->undo_count == 0)
         undo(connection);
 }
 
 void pl_tcp_undo_spurious(struct plumb_tcp *connection) {
-    if (connection->undo_window)
+    if (pl_tcp_loss(connection)->undo_window)
         undo(connection);
 }
 

@@ -422,7 +422,8 @@ static void few_packets_for_headers(void **state) {
         expect_equal(fast.segments_out, slow.segments_out);
         expect_equal(fast.acks_out, slow.acks_out);
         expect_equal(fast.deadlines, slow.deadlines);
-        expect_equal(fast.deadline_ms[PL_TCP_RETRY], slow.deadline_ms[PL_TCP_RETRY]);
+        expect_equal(fast.deadline_ms[pl_tcp_deadline_time(PL_TCP_RETRY)],
+                     slow.deadline_ms[pl_tcp_deadline_time(PL_TCP_RETRY)]);
     }
 }
 

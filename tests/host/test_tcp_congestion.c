@@ -174,7 +174,7 @@ static double cube(double x) {
 static struct plumb_tcp *after_a_loss(struct user *user, unsigned rtt_ms) {
     struct plumb_tcp *connection = user->connection;
     connection->congestion_window = connection->slow_start_threshold = 70 * MSS;
-    connection->cubic_most = 100 * MSS;
+    pl_tcp_keep_loss(connection)->cubic_most = 100 * MSS;
     connection->srtt_us = rtt_ms * 1000;
     return connection;
 }
@@ -193,7 +193,7 @@ static void cubic_follows_the_curve(void **state) {
     struct plumb_tcp *connection = after_a_loss(&user, 200);
     const double k = 4.2172; /* (30 / 0.4) ^ (1/3) */
     for (double t = 0; t < 10; t += 0.2) {
-        pl_tcp_cubic.avoid(connection, connection->congestion_window);
+        pl_tcp_cubic_avoid(connection, connection->congestion_window);
         expect_within(connection->congestion_window / (double)MSS, 100 + 0.4 * cube(t + 0.2 - k),
                       0.005);
         world_run(world, 200 * MILLISECOND);
@@ -209,7 +209,7 @@ static void cubic_loses_nothing_by_rounding(void **state) {
     struct world *world = connected(&user, &peer, 0);
     struct plumb_tcp *connection = after_a_loss(&user, 200);
     for (unsigned ms = 0; ms < 8000; ms += 2) {
-        pl_tcp_cubic.avoid(connection, MSS);
+        pl_tcp_cubic_avoid(connection, MSS);
         world_run(world, 2 * MILLISECOND);
     }
     /* A hundred segments in each 200 ms; the curve is followed a round trip behind. */
@@ -226,12 +226,12 @@ static void cubic_is_no_slower_than_reno(void **state) {
     struct world *world = connected(&user, &peer, 0);
     struct plumb_tcp *connection = after_a_loss(&user, 10);
     for (unsigned i = 0; i < 50; i++) {
-        pl_tcp_cubic.avoid(connection, connection->congestion_window);
+        pl_tcp_cubic_avoid(connection, connection->congestion_window);
         world_run(world, 10 * MILLISECOND);
     }
     expect_within(connection->congestion_window / (double)MSS, 70 + 50 * 0.529, 0.01);
     for (unsigned i = 0; i < 20; i++) {
-        pl_tcp_cubic.avoid(connection, connection->congestion_window);
+        pl_tcp_cubic_avoid(connection, connection->congestion_window);
         world_run(world, 10 * MILLISECOND);
     }
     expect_within(connection->congestion_window / (double)MSS, 100 + 13, 0.005);
@@ -246,11 +246,11 @@ static void cubic_gives_way(void **state) {
     struct world *world = connected(&user, &peer, 0);
     struct plumb_tcp *connection = after_a_loss(&user, 100);
     connection->congestion_window = 80 * MSS;
-    expect_within(pl_tcp_cubic.reduce(connection, 80 * MSS), 56 * MSS, 0.001);
-    expect_within(connection->cubic_most, 68 * MSS, 0.001);
+    expect_within(pl_tcp_cubic_reduce(connection, 80 * MSS), 56 * MSS, 0.001);
+    expect_within(pl_tcp_loss(connection)->cubic_most, 68 * MSS, 0.001);
     connection->congestion_window = 90 * MSS;
-    pl_tcp_cubic.reduce(connection, 90 * MSS);
-    expect_equal(connection->cubic_most, 90 * MSS);
+    pl_tcp_cubic_reduce(connection, 90 * MSS);
+    expect_equal(pl_tcp_loss(connection)->cubic_most, 90 * MSS);
     introduced_and_disconnected(world, &user);
 }
 
@@ -264,7 +264,7 @@ static void cubic_after_a_time_out(void **state) {
     pl_tcp_congestion_timeout(connection);
     connection->congestion_window = 50 * MSS;
     for (double t = 0; t < 4; t += 0.2) {
-        pl_tcp_cubic.avoid(connection, connection->congestion_window);
+        pl_tcp_cubic_avoid(connection, connection->congestion_window);
         world_run(world, 200 * MILLISECOND);
     }
     expect_within(connection->congestion_window / (double)MSS, 50 + 0.4 * cube(4), 0.02);
@@ -278,11 +278,11 @@ static void cubic_does_not_grow_while_unused(void **state) {
     struct peer peer;
     struct world *world = connected(&user, &peer, 0);
     struct plumb_tcp *connection = after_a_loss(&user, 200);
-    pl_tcp_cubic.avoid(connection, connection->congestion_window);
+    pl_tcp_cubic_avoid(connection, connection->congestion_window);
     uint32_t window = connection->congestion_window;
     world_run(world, 4 * SECOND);
     pl_tcp_congestion_acked(connection, MSS, 1);
-    pl_tcp_cubic.avoid(connection, connection->congestion_window);
+    pl_tcp_cubic_avoid(connection, connection->congestion_window);
     /* One round trip further, and not four seconds. */
     expect(connection->congestion_window < window + 6 * MSS);
     introduced_and_disconnected(world, &user);

@@ -27,7 +27,7 @@ struct scene {
     struct counters before;
 };
 
-/* What rack.c says holds. */
+/* What scoreboard.c says holds. */
 static void check_scoreboard(const struct plumb_tcp *connection) {
     uint32_t left = 0, sacked = 0;
     bool counts = true;
@@ -41,8 +41,9 @@ static void check_scoreboard(const struct plumb_tcp *connection) {
         sacked += (segment->mark & PL_TCP_SACKED) != 0;
         expect(!segment->mark || pl_before(segment->sequence, connection->send_most));
     }
-    expect_equal(connection->left_network, left);
-    expect_equal(connection->duplicates, sacked);
+    expect_equal(pl_tcp_left_network(connection), left);
+    if (pl_tcp_racks(connection))
+        expect_equal(connection->duplicates, sacked);
     expect(left <= pl_tcp_in_flight(connection));
     expect(!pl_after(connection->send_next, connection->send_most));
 }
@@ -406,7 +407,7 @@ static void test_hostile_45_blocks_that_cannot_be(void **state) {
         check_scoreboard(scene.user.connection);
     }
     expect_equal(scene.user.connection->duplicates, 0);
-    expect_equal(scene.user.connection->left_network, 0);
+    expect_equal(pl_tcp_left_network(scene.user.connection), 0);
     expect_equal(next_sent(&scene), -1);
     acknowledge(&scene, 10, 0, 0);
     ended(&scene);
@@ -440,6 +441,100 @@ static void test_hostile_57_nothing_inflates_the_window(void **state) {
         acknowledge(&scene, 0, 0, 0);
     }
     expect(user_info(&scene.user).congestion_window <= window + 100);
+    ended(&scene);
+}
+
+/* ---- records of losses (loss.c) ---- */
+
+/* Others that have all the records, each last heard of a millisecond after the one before. */
+static void take_records(struct pl_tcp_state *tcp, struct plumb_tcp *others, uint16_t flags) {
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_LOSSES; i++) {
+        others[i] = (struct plumb_tcp){
+            .tcp = tcp, .flags = flags, .loss = (uint8_t)(i + 1), .progress_ms = i};
+        tcp->losses[i] = (struct pl_tcp_loss){.owner = &others[i]};
+    }
+}
+
+/* Where all records are with connections that recover, the next one does so as NewReno does,
+ * until what was out is acknowledged. */
+static void without_a_record(void **state) {
+    (void)state;
+    struct scene scene = sending(10);
+    struct plumb_tcp others[CONFIG_PLUMB_TCP_LOSSES], *connection = scene.user.connection;
+    take_records(connection->tcp, others, PL_TCP_RECOVERY);
+    sack(&scene, 0, {1, 2});
+    sack(&scene, 0, {1, 3});
+    expect_equal(next_sent(&scene), -1);
+    sack(&scene, 0, {1, 4});
+    expect_equal(next_sent(&scene), 0);
+    expect_equal(next_sent(&scene), -1);
+    expect(!pl_tcp_racks(connection) && !connection->loss);
+    expect(moved(&scene, "tcp_loss_unkept") >= 1);
+    expect_equal(moved(&scene, "tcp_fast_retransmit"), 1);
+    /* A partial acknowledgement tells of the next hole, and blocks tell nothing. */
+    sack(&scene, 6, {7, 10});
+    expect_equal(next_sent(&scene), 6);
+    acknowledge(&scene, 10, 0, 0);
+    send_more(&scene, 1);
+    drain_payload(&scene);
+    acknowledge(&scene, 11, 0, 0);
+    expect(pl_tcp_racks(connection));
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_LOSSES; i++) {
+        expect_equal(others[i].loss, i + 1);
+        connection->tcp->losses[i].owner = 0;
+    }
+    send_more(&scene, 2);
+    expect_equal(drain_payload(&scene), 2);
+    sack(&scene, 11, {12, 13});
+    expect(connection->loss);
+    expect_equal(connection->duplicates, 1);
+    acknowledge(&scene, 13, 0, 0);
+    ended(&scene);
+}
+
+/* A time-out without a record goes back to the oldest, and is over when all is acknowledged. */
+static void a_time_out_without_a_record(void **state) {
+    (void)state;
+    struct scene scene = sending(5);
+    struct plumb_tcp others[CONFIG_PLUMB_TCP_LOSSES], *connection = scene.user.connection;
+    take_records(connection->tcp, others, PL_TCP_WATCHED);
+    world_run(scene.world, 2 * SECOND);
+    expect_equal(next_sent(&scene), 0);
+    expect(moved(&scene, "tcp_timeout") >= 1);
+    expect_equal(moved(&scene, "tcp_tail_probe"), 0);
+    expect(!connection->loss);
+    world_introduce(scene.world);
+    drain_payload(&scene);
+    acknowledge(&scene, 5, 0, 0);
+    send_more(&scene, 1);
+    drain_payload(&scene);
+    acknowledge(&scene, 6, 0, 0);
+    expect(pl_tcp_racks(connection));
+    memset(connection->tcp->losses, 0, sizeof connection->tcp->losses);
+    ended(&scene);
+}
+
+/* Of connections that are quiet the one that has been so for longest gives its record away; a
+ * connection that ends leaves its own. */
+static void the_quietest_gives_its_record(void **state) {
+    (void)state;
+    struct scene scene = sending(10);
+    struct plumb_tcp others[CONFIG_PLUMB_TCP_LOSSES], *connection = scene.user.connection;
+    struct pl_tcp_loss *losses = connection->tcp->losses;
+    take_records(connection->tcp, others, 0);
+    others[0].flags = PL_TCP_RECOVERY;
+    others[1].duplicates = 1;
+    losses[2].undo_step = PL_TCP_UNDO_SENT_OLDEST;
+    sack(&scene, 0, {1, 2});
+    for (unsigned i = 0; i < CONFIG_PLUMB_TCP_LOSSES; i++)
+        expect_equal(others[i].loss, i == 3 ? 0 : i + 1);
+    expect_equal(connection->loss, 4);
+    expect_equal(moved(&scene, "tcp_loss_unkept"), 0);
+    acknowledge(&scene, 10, 0, 0);
+    expect(losses[3].owner == connection);
+    plumb_tcp_abort(connection);
+    expect(!losses[3].owner);
+    memset(losses, 0, sizeof connection->tcp->losses);
     ended(&scene);
 }
 
@@ -540,7 +635,9 @@ static void goodput_under_reordering(void **state) {
         cmocka_unit_test(a_lost_tail_is_probed_for), cmocka_unit_test(a_probe_is_rather_new),      \
         cmocka_unit_test(a_probe_tells_of_a_loss),                                                 \
         cmocka_unit_test(test_hostile_45_blocks_that_cannot_be),                                   \
-        cmocka_unit_test(parts_of_segments_are_not_marked),                                        \
+        cmocka_unit_test(parts_of_segments_are_not_marked), cmocka_unit_test(without_a_record),    \
+        cmocka_unit_test(a_time_out_without_a_record),                                             \
+        cmocka_unit_test(the_quietest_gives_its_record),                                           \
         cmocka_unit_test(test_hostile_57_nothing_inflates_the_window)
 #endif
 

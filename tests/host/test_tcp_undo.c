@@ -104,17 +104,17 @@ static void the_plateau_is_put_back(void **state) {
     for (unsigned more = 1; more <= 4; more++) {
         struct scene scene = {0};
         scene.world = connected(&scene.user, &scene.peer, 0);
-        scene.user.connection->cubic_most = more * 400000U;
+        pl_tcp_keep_loss(scene.user.connection)->cubic_most = more * 400000U;
         begin(&scene, 40);
         while (!moved(&scene, "tcp_timeout"))
             world_run(scene.world, 50 * MILLISECOND);
         world_introduce(scene.world);
         drain_payload(&scene);
-        expect_equal(scene.user.connection->cubic_most, 0);
+        expect_equal(pl_tcp_loss(scene.user.connection)->cubic_most, 0);
         acknowledge(&scene, 2);
         acknowledge(&scene, 4);
         expect_undone(&scene, true);
-        expect_equal(scene.user.connection->cubic_most, more * 400000U / 64 * 64);
+        expect_equal(pl_tcp_loss(scene.user.connection)->cubic_most, more * 400000U / 64 * 64);
         ended(&scene);
     }
 }
