@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import wire
 from xdist.scheduler import LoadScopeScheduling
 
 from lab import build, network, peers, smoltcp
@@ -172,9 +173,13 @@ FAILED_KEY = pytest.StashKey[bool]()
 
 @pytest.fixture
 def capture(request: pytest.FixtureRequest, tmp_path: Path):
-    """Where a test's board writes its frames; kept in out/failed/ if the test fails."""
+    """Where a test's board writes its frames; kept in out/failed/ if the test fails, or if
+    something of what the board has sent is malformed."""
     path = tmp_path / f"{request.node.name.replace('/', '_')}.pcap"
     yield path
-    if request.node.stash.get(FAILED_KEY, True) and path.exists():
+    has_failed = request.node.stash.get(FAILED_KEY, True)
+    wrong = [] if has_failed or not path.exists() else wire.wrong_frames(path, leaves_sums=True)
+    if (has_failed or wrong) and path.exists():
         FAILED.mkdir(parents=True, exist_ok=True)
         print(f"capture: {shutil.move(path, FAILED / path.name)}")
+    assert not wrong, wrong
