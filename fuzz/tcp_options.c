@@ -103,7 +103,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     netif.mtu = (uint16_t)(68 + data[0] * 8);
     unsigned length = size - HEAD < MOST ? (unsigned)(size - HEAD) & ~3U : MOST;
-    struct pl_route route = {.netif = &netif};
     struct pl_segment segment = {.tcp = &tcp,
                                  .netif = &netif,
                                  .header = &wire.header,
@@ -113,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(wire.options, data + HEAD, length);
     ASAN_POISON_MEMORY_REGION(wire.options + length, sizeof wire.options - length);
     check_search(&segment);
-    pl_tcp_begin(&connection, &tcp, &route, PLUMB_IPV4_ANY, PLUMB_IPV4_ANY, 0);
+    pl_tcp_begin(&connection, &tcp, &netif, PLUMB_IPV4_ANY, 0);
     connection.state = data[1] & 1 ? PLUMB_TCP_STATE_SYN_SENT : PLUMB_TCP_STATE_SYN_RECEIVED;
     pl_tcp_synchronise(&connection, &segment);
     check_agreed(&segment, &connection);
