@@ -105,7 +105,7 @@ def _fetch(source: Source) -> None:
     (folder / "sources.list").write_text(SOURCES)
     update = ["apt-get", *apt_options(folder), "-qq", "update"]
     fetch = fetch_command(source, folder)
-    trouble = _run(update) or _run(fetch)
+    trouble = run(update, PEERS) or run(fetch, PEERS)
     if trouble:
         lines = (" ".join(command) for command in (update, fetch))
         raise MissingTool(
@@ -116,12 +116,12 @@ def _fetch(source: Source) -> None:
     shutil.rmtree(folder / "lists")
 
 
-def _run(command: list[str]) -> str:
-    """Runs a command of apt's; what went wrong, or an empty string."""
+def run(command: list[str], folder: Path) -> str:
+    """Runs a command of apt's in a folder; what went wrong, or an empty string."""
     try:
         done = subprocess.run(
             command,
-            cwd=PEERS,
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

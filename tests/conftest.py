@@ -20,7 +20,7 @@ import pytest
 import wire
 from xdist.scheduler import LoadScopeScheduling
 
-from lab import build, network, peers, smoltcp
+from lab import build, cbmc, network, peers, smoltcp
 from lab.errors import LabError
 from lab.paths import OUT
 
@@ -38,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
         peers.lwip()
     with suppress(LabError):
         smoltcp.fetch()
+    with suppress(LabError):
+        cbmc.command()
     if os.geteuid() == 0:
         with suppress(LabError):  # a container without the right to: tests over TAP say so
             network.enter_namespace()
