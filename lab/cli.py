@@ -130,7 +130,8 @@ def bench(
     experiment: Annotated[
         str,
         typer.Option(
-            help="throughput, checksum, copy, ether-copy, strict-align, rx-align, rx-path or linux."
+            help="throughput, checksum, copy, ether-copy, strict-align, rx-align, rx-path, linux or "
+            "impairment."
         ),
     ] = "throughput",
     peer: Annotated[

@@ -19,7 +19,8 @@ BYTES = frozenset({"checksum", "copy"}) | TEST  # measure the byte routines, bes
 ISAS = BYTES | {"ether-copy", "strict-align"}  # build for every instruction set
 FIRMWARE = frozenset({"ether-copy", "strict-align", "rx-align", "rx-path"})  # boot a board
 LINUX = frozenset({"linux"})  # boots programs of this host
-BUILD = ISAS | FIRMWARE | LINUX | {"build", "run", "bench", "audit", "size"}
+HOST = frozenset({"impairment"})  # measures them
+BUILD = ISAS | FIRMWARE | LINUX | HOST | {"build", "run", "bench", "audit", "size"}
 BOARD = FIRMWARE | {"run", "bench", "audit"} | TEST
 BENCH = FIRMWARE | LINUX | {"bench", "audit"} | TEST
 PEER = frozenset({"peer"})  # `./plumb bench --peer`, beside what the bench needs
@@ -101,7 +102,7 @@ TOOLS = (
     Tool("dnsmasq", "dnsmasq-base", TEST),
     Tool("chromium", "chromium", TEST),  # looks at report.html
     Tool("chromedriver", "chromium-driver", TEST),
-    Tool("git", "git", BENCH | ISAS),
+    Tool("git", "git", BENCH | ISAS | HOST),
     Tool("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf", ISAS),
     Tool("mips-linux-gnu-gcc", "gcc-mips-linux-gnu", ISAS),
     Tool("mipsel-linux-gnu-gcc", "gcc-mipsel-linux-gnu", ISAS),

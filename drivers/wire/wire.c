@@ -142,12 +142,15 @@ static uint64_t departure(struct plumb_wire_end *end, unsigned length) {
            ((uint64_t)(length + FRAMING) * 8 * 1000000 + end->faults.rate - 1) / end->faults.rate;
 }
 
-static bool queue_full(const struct plumb_wire_end *end, unsigned length) {
+/* A queue of bytes, as many as the frames have at most: by a short frame's own measure there
+ * would be no room for it where a long one still finds some. */
+static bool queue_full(const struct plumb_wire_end *end) {
     const struct plumb_wire_faults *faults = &end->faults;
+    const unsigned longest = end->netif.mtu + ETHERNET_HEADER + FRAMING;
     if (!faults->rate || !faults->queue_limit || end->busy_until_us <= end->now_us)
         return false;
     uint64_t waiting_bits = (end->busy_until_us - end->now_us) * faults->rate / 1000000;
-    return waiting_bits > (uint64_t)faults->queue_limit * (length + FRAMING) * 8;
+    return waiting_bits > (uint64_t)faults->queue_limit * longest * 8;
 }
 
 static void duplicate(struct plumb_wire_end *end, const struct plumb_wire_frame *frame) {
@@ -221,7 +224,7 @@ static void send_frame(struct plumb_wire_end *end, struct plumb_wire_frame *fram
     } else if (!end->netif.link_up) {
         end->statistics.lost++;
         frame_put(end->wire, frame);
-    } else if (queue_full(end, frame->length)) {
+    } else if (queue_full(end)) {
         end->statistics.overflowed++;
         frame_put(end->wire, frame);
     } else {

@@ -45,8 +45,8 @@ struct plumb_wire_faults {
     uint32_t jitter_us;     /* up to this much more, in order */
     uint32_t reordering_us; /* how long a reordered frame stays behind; 0: 2000 */
     uint64_t rate;          /* bits per second, framing counted; 0: no limit */
-    uint16_t queue_limit;   /* frames that may wait for the rate, those above are lost; 0: they
-                               wait in the sender's ring */
+    uint16_t queue_limit;   /* frames of full length that may wait for the rate, those above are
+                               lost; 0: they wait in the sender's ring */
 };
 
 struct plumb_wire_statistics {

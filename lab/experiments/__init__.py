@@ -20,6 +20,7 @@ EXPERIMENTS = {
     "rx-align": ("rx_align", "RxAlign"),
     "rx-path": ("rx_path", "RxPath"),
     "linux": ("linux", "Linux"),
+    "impairment": ("impairment", "Impairment"),
 }
 # What plain `./plumb bench` does; it has a board and a client and is no part of this package.
 DEFAULT = "throughput"

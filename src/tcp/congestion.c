@@ -162,9 +162,22 @@ void pl_tcp_congestion_ecn(struct plumb_tcp *connection) {
 }
 #endif
 
+/* What was lost once more was reduced for already; but the threshold is at most half of what is
+ * out (RFC 5681 section 3.1, equation 4). */
+static void bound_threshold(struct plumb_tcp *connection) {
+    uint32_t half = pl_tcp_in_flight(connection) / 2, least = 2U * connection->mss;
+
+    if (half < least)
+        half = least;
+    if (connection->slow_start_threshold > half)
+        connection->slow_start_threshold = (pl_tcp_size)half;
+}
+
 void pl_tcp_congestion_timeout(struct plumb_tcp *connection) {
     /* Only the first time-out of a row measures what was in flight (RFC 5681 section 3.1). */
-    if (connection->retries == 0)
+    if (connection->flags & PL_TCP_RECOVERY)
+        bound_threshold(connection);
+    else if (connection->retries == 0)
         pl_tcp_congestion_lost(connection);
     restart(connection, true);
     connection->congestion_window = connection->mss;

@@ -40,10 +40,11 @@ static void note_delivered(struct plumb_tcp *connection, const struct plumb_pack
     loss->rack_end = end;
 }
 
-/* Something sent once arrived after what had been sent behind it (step 3). */
+/* Something arrived, as it was first sent, after what had been sent behind it (step 3). */
 static void note_order(struct plumb_tcp *connection, const struct plumb_packet *segment,
                        uint32_t highest) {
-    if (pl_before(pl_tcp_end_of(segment), highest) && !(segment->mark & PL_TCP_REPEATED))
+    if (pl_before(pl_tcp_end_of(segment), highest) &&
+        (!(segment->mark & PL_TCP_REPEATED) || pl_tcp_loss(connection)->rack_flags & PL_RACK_EARLY))
         pl_tcp_loss(connection)->rack_flags |= PL_RACK_REORDERING;
 }
 

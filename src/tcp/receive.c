@@ -102,14 +102,19 @@ static void take_fin(struct plumb_tcp *connection) {
 
 /* ---- out of order ---- */
 
+/* As many packets may wait for each 64 KiB of the buffer. */
+static bool has_place(const struct plumb_tcp *connection) {
+    uint32_t share = pl_tcp_receive_limit(connection) / 65536U + 1;
+
+    return connection->reordered_count < share * CONFIG_PLUMB_TCP_REORDER_PACKETS;
+}
+
 /* Puts a packet among those that wait, sorted. Of bytes that came twice, the
- * packet that begins earlier wins. False when it brings nothing or the queue is
- * full; the caller still has it. */
+ * packet that begins earlier wins. False when it brings nothing; the caller still
+ * has it. */
 static bool reorder(struct plumb_tcp *connection, struct plumb_packet *packet) {
     struct plumb_packet **link = &connection->reordered;
 
-    if (connection->reordered_count >= CONFIG_PLUMB_TCP_REORDER_PACKETS)
-        return false;
     while (*link && !pl_after((*link)->sequence, packet->sequence)) {
         if (!pl_after(pl_tcp_reordered_end(packet), pl_tcp_reordered_end(*link)))
             return false;
@@ -211,7 +216,7 @@ static void take_out_of_order(struct plumb_tcp *connection, struct pl_segment *s
     connection->flags |= PL_TCP_ACK_NOW;
     packet->sequence = segment->sequence;
     packet->mark = segment->flags & PL_TCP_FIN;
-    if (connection->reordered_count >= CONFIG_PLUMB_TCP_REORDER_PACKETS) {
+    if (!has_place(connection)) {
         pl_tcp_drop(segment, PLUMB_COUNTER_tcp_reordered_full);
     } else if (reorder(connection, packet)) {
         segment->packet = NULL;

@@ -51,6 +51,8 @@ void pl_tcp_reduce(struct plumb_tcp *connection, uint32_t delivered, bool safe) 
     uint32_t all = loss->prr_delivered;
     if (pipe > threshold) {
         uint32_t share = (uint32_t)(((uint64_t)all * (loss->prr_ratio + 1U) + 65535) >> 16);
+        share += mss - 1; /* a part of a segment lets all of it go */
+        share -= share % mss;
         may = share > out ? share - out : 0;
     } else {
         may = all > out + delivered ? all - out : delivered;

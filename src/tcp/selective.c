@@ -131,7 +131,9 @@ bool pl_tcp_rack_acknowledgement(struct plumb_tcp *connection, const struct pl_s
         pl_tcp_undo_step(connection, ahead);
     if (news.duplicate.left != news.duplicate.right) {
         pl_tcp_rack_widen(connection);
-        pl_tcp_undo_duplicate(connection);
+        /* All that was sent again had not been lost: it was late. */
+        if (pl_tcp_undo_duplicate(connection))
+            pl_tcp_loss(connection)->rack_flags |= PL_RACK_REORDERING;
     }
     pl_tcp_tail_acknowledged(connection, &news, segment->acknowledgement);
     take_delivered(connection, ahead, delivered);

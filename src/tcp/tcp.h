@@ -1502,9 +1502,10 @@ void pl_tcp_undo_never(struct plumb_tcp *connection);
 void pl_tcp_undo_timeout(struct plumb_tcp *connection);
 /* An acknowledgement of `advanced` bytes, or a duplicate. */
 void pl_tcp_undo_step(struct plumb_tcp *connection, uint32_t advanced);
-/* A segment was sent again; one had arrived twice; none had to be sent again. */
+/* A segment was sent again; one had arrived twice, true if that was the last of them; none had
+ * to be sent again. */
 void pl_tcp_undo_repeated(struct plumb_tcp *connection);
-void pl_tcp_undo_duplicate(struct plumb_tcp *connection);
+bool pl_tcp_undo_duplicate(struct plumb_tcp *connection);
 void pl_tcp_undo_spurious(struct plumb_tcp *connection);
 
 #else
@@ -1530,8 +1531,9 @@ static inline void pl_tcp_undo_repeated(const struct plumb_tcp *connection) {
     (void)connection;
 }
 
-static inline void pl_tcp_undo_duplicate(const struct plumb_tcp *connection) {
+static inline bool pl_tcp_undo_duplicate(const struct plumb_tcp *connection) {
     (void)connection;
+    return false;
 }
 
 static inline void pl_tcp_undo_spurious(const struct plumb_tcp *connection) {

@@ -137,13 +137,15 @@ void pl_tcp_undo_step(struct plumb_tcp *connection, uint32_t advanced) {
         take_step(connection, loss, advanced);
 }
 
-void pl_tcp_undo_duplicate(struct plumb_tcp *connection) {
+bool pl_tcp_undo_duplicate(struct plumb_tcp *connection) {
     struct pl_tcp_loss *loss = pl_tcp_loss(connection);
 
     if (!loss->undo_window || !loss->undo_count || loss->undo_count == UINT8_MAX)
-        return;
-    if (--loss->undo_count == 0)
-        undo(connection);
+        return false;
+    if (--loss->undo_count != 0)
+        return false;
+    undo(connection);
+    return true;
 }
 
 void pl_tcp_undo_spurious(struct plumb_tcp *connection) {

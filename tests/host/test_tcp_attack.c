@@ -448,6 +448,27 @@ static void test_hostile_56_tiny_segments_out_of_order(void **state) {
     disconnected(world, &user);
 }
 
+/* As many full segments as the buffer holds: with a large one a hole costs nothing behind it. */
+static void a_large_buffer_keeps_what_is_behind_a_hole(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_BUFFER_LIMITS);
+    enum { SEGMENT = 1460, COUNT = (1 << 20) / SEGMENT - 1 };
+    struct user user = {0};
+    struct peer peer;
+    struct world *world = connected(&user, &peer, 0);
+    static uint8_t bytes[SEGMENT];
+    user.keep_unread = true;
+    expect_equal(plumb_tcp_set_option(user.connection, PLUMB_TCP_RECEIVE_BUFFER, 1 << 20),
+                 PLUMB_OK);
+    for (unsigned i = 1; i <= COUNT; i++)
+        peer_send_at(&peer, peer.sequence + i * SEGMENT, peer.acknowledgement, TCP_ACK, bytes,
+                     SEGMENT);
+    world_drain(world);
+    peer_send_at(&peer, peer.sequence, peer.acknowledgement, TCP_ACK, bytes, SEGMENT);
+    expect_equal(plumb_tcp_readable(user.connection), (COUNT + 1) * SEGMENT);
+    disconnected(world, &user);
+}
+
 /* ---- messages about us, RFC 5927 ---- */
 
 static void icmp_about(struct peer *peer, unsigned type, unsigned code, uint32_t rest,
@@ -625,6 +646,7 @@ HARNESS_MAIN(
     cmocka_unit_test(test_hostile_57_divided_acknowledgements),
     cmocka_unit_test(test_hostile_57_forged_duplicates),
     cmocka_unit_test(test_hostile_56_tiny_segments_out_of_order),
+    cmocka_unit_test(a_large_buffer_keeps_what_is_behind_a_hole),
     cmocka_unit_test(icmp_errors_do_not_end_a_connection),
     cmocka_unit_test(icmp_ends_a_connection_attempt), cmocka_unit_test(no_buffer_to_answer_with),
     cmocka_unit_test(no_segment_to_send_with),

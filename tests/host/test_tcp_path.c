@@ -163,21 +163,23 @@ static void one_small_segment_at_a_time(void **state) {
     struct user user = {0};
     struct peer peer;
     struct world *world = sending(&user, &peer);
-    world_run(world, 1600 * MILLISECOND);
+    world_run(world, 12000 * MILLISECOND);
+    world_introduce(world);
+    world_run(world, 100 * MILLISECOND);
     world_drain(world);
-    world_run(world, 1600 * MILLISECOND);
+    world_run(world, 1000 * MILLISECOND);
     expect_equal(peer_expect(&peer, TCP_ACK)->length, 730);
     peer_expect_nothing(&peer);
     disconnected(world, &user);
 }
 
-/* Three time-outs say nothing of a path. */
+/* Five time-outs say nothing of a path. */
 static void a_loss_is_no_black_hole(void **state) {
     (void)state;
     struct user user = {0};
     struct peer peer;
     struct world *world = sending(&user, &peer);
-    world_run(world, 1600 * MILLISECOND); /* 200, 400 and 800 */
+    world_run(world, 6300 * MILLISECOND); /* 200, and twice as much each time */
     world_drain(world);
     expect_equal(user_info(&user).mss, 1460);
     peer_read(&peer, got, BYTES);

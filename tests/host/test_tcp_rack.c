@@ -261,6 +261,41 @@ static void a_duplicate_makes_patient(void **state) {
     ended(&scene);
 }
 
+/* What was sent again and had only been late tells of reordering, though nothing that was sent
+ * once came late: the next three behind a hole are no reason to fill it. */
+static void what_was_sent_for_nothing_was_late(void **state) {
+    (void)state;
+    needs(CONFIG_PLUMB_TCP_UNDO);
+    struct scene scene = sending(20);
+    sack(&scene, 0, {1, 5});
+    expect_equal(next_sent(&scene), 0);
+    sack(&scene, 5, {0, 1});
+    expect_equal(moved(&scene, "tcp_undone"), 1);
+    drain_payload(&scene);
+    sack(&scene, 5, {6, 10});
+    expect_equal(moved(&scene, "tcp_retransmitted"), 1);
+    acknowledge(&scene, 10, 0, 0);
+    ended(&scene);
+}
+
+/* A repetition that is lost too has the timer speak; the window was reduced for it already. */
+static void a_time_out_in_recovery_reduces_no_further(void **state) {
+    (void)state;
+    struct scene scene = sending(10);
+    sack(&scene, 0, {1, 5});
+    expect_equal(next_sent(&scene), 0);
+    uint32_t threshold = user_info(&scene.user).slow_start_threshold;
+    while (!moved(&scene, "tcp_timeout"))
+        world_run(scene.world, 100 * MILLISECOND);
+    world_introduce(scene.world);
+    /* But to half of what is out: RFC 5681 section 3.1. */
+    expect(threshold > 5 * MSS);
+    expect_equal(user_info(&scene.user).slow_start_threshold, 5 * MSS);
+    drain_payload(&scene);
+    acknowledge(&scene, 10, 0, 0);
+    ended(&scene);
+}
+
 /* RFC 2018 section 8: what was selectively acknowledged may be taken back. */
 static void a_peer_may_take_back(void **state) {
     (void)state;
@@ -632,6 +667,8 @@ static void goodput_under_reordering(void **state) {
         cmocka_unit_test(a_duplicate_makes_patient), cmocka_unit_test(a_peer_may_take_back),       \
         cmocka_unit_test(after_a_time_out_holes_alone_are_sent),                                   \
         cmocka_unit_test(what_the_peer_has_is_not_added_to),                                       \
+        cmocka_unit_test(what_was_sent_for_nothing_was_late),                                      \
+        cmocka_unit_test(a_time_out_in_recovery_reduces_no_further),                               \
         cmocka_unit_test(a_lost_tail_is_probed_for), cmocka_unit_test(a_probe_is_rather_new),      \
         cmocka_unit_test(a_probe_tells_of_a_loss),                                                 \
         cmocka_unit_test(test_hostile_45_blocks_that_cannot_be),                                   \
