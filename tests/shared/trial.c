@@ -173,7 +173,8 @@ const char *trial_begin(struct trial *trial, enum plumb_landing landing, uint16_
     ends[1].address = plumb_ethernet_address(address_b);
     ends[0].landing = ends[1].landing = (uint8_t)landing;
     trial->now_us = 1000000;
-    trial->injected = trial->dropped = trial->replies = trial->waiting = 0;
+    trial->injected = trial->dropped = trial->replies = 0;
+    trial->waiting = trial->ahead = 0;
     trial->fragment = fragment;
     TRY(host_pools(&trial->a));
     TRY(host_pools(&trial->b));
@@ -358,13 +359,15 @@ static const char *check_replies(struct trial *trial) {
 
 const char *trial_strike(struct trial *trial) {
     uint32_t drops_before = drops(trial), accepted_before = accepted(trial);
+    uint32_t ahead_before = counter(trial, PLUMB_COUNTER_tcp_reordered);
 
     TRY(inject(trial));
     uint32_t dropped = drops(trial) - drops_before, taken = accepted(trial) - accepted_before;
-    /* A fragment may wait, and end others with itself. */
-    CHECK(dropped <= 1 + trial->waiting);
+    /* A fragment may wait, and end others with itself; a FIN ends what waits past it. */
+    CHECK(dropped <= 1 + trial->waiting + trial->ahead);
     CHECK(taken <= 1);
-    CHECK(dropped + taken <= 1 + trial->waiting);
+    CHECK(dropped + taken <= 1 + trial->waiting + trial->ahead);
+    trial->ahead += counter(trial, PLUMB_COUNTER_tcp_reordered) - ahead_before;
     if (is_fragment(&trial->frame))
         trial->waiting = trial->waiting + 1 - dropped;
     if (!dropped && !taken && !may_be_taken(&trial->frame))

@@ -64,6 +64,7 @@ struct trial {
     uint64_t now_us;
     uint32_t injected, dropped, replies;
     uint32_t waiting; /* fragments that may not have been dropped yet, at most */
+    uint32_t ahead;   /* and segments out of order, which a FIN before them ends */
     uint16_t fragment;
 };
 
