@@ -57,7 +57,9 @@ ROWS = (
     Row("code + constants, Thumb: bytes", "size", "total", "linked_bytes", 0),
     Row("the same without fragments", "size-no-fragments", "total", "linked_bytes", 0),
     Row("the same without assertions", "size-no-asserts", "total", "linked_bytes", 0),
+    Row("the same with everything", "size-everything", "total", "linked_bytes", 0),
     Row("a connection: bytes of RAM", "size", "connection", "ram_bytes", 0),
+    Row("the same with everything", "size-everything", "connection", "ram_bytes", 0),
 )
 
 

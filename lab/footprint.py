@@ -26,7 +26,7 @@ FEATURES = (
     "fragments both ways, native API; no DHCP, no console"
 )
 THUMB = "-mcpu=cortex-a9 -mthumb -mfloat-abi=soft -mno-unaligned-access"
-NO_FRAGMENTS, NO_ASSERTS = "no-fragments", "no-asserts"
+NO_FRAGMENTS, NO_ASSERTS, EVERYTHING = "no-fragments", "no-asserts", "everything"
 _BYTES = "src/bytes"
 _CONSTANTS = re.compile(
     r"^ \.rodata\S*\s+0x[0-9a-f]+\s+0x(?P<size>[0-9a-f]+)\s+(?P<object>\S.*)$", re.MULTILINE
@@ -66,8 +66,8 @@ def _lwip(one: lwip.Configuration, variant: str, about: tuple[tuple[str, str], .
 
 
 def of_plumb() -> tuple[Subject, ...]:
-    """With fragments and without."""
-    names = ("size", f"size-{NO_FRAGMENTS}")
+    """With fragments and without, and with all that can be chosen."""
+    names = ("size", f"size-{NO_FRAGMENTS}", f"size-{EVERYTHING}")
     return tuple(Subject("plumb", name, "plumb_tcp") for name in names)
 
 
@@ -130,6 +130,8 @@ def records(subject: Subject, board: str, tools: dict[str, str]) -> list[Record]
         ("total", "linked_bytes"): total + fixed,
         ("connection", "ram_bytes"): structure(program, subject.connection),
     }
+    if subject.variant == f"size-{EVERYTHING}":
+        sizes["handshake", "ram_bytes"] = structure(program, "pl_tcp_handshake")
     flags = build.compiler_and_flags(program.parent)[1]
     is_lto = subject.configuration is None or subject.configuration.is_lto
     about = {
