@@ -83,7 +83,7 @@ static void grow_friendly(const struct plumb_tcp *connection, struct pl_tcp_loss
 }
 
 void pl_tcp_cubic_avoid(struct plumb_tcp *connection, uint32_t bytes) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     uint32_t now_ms = pl_tcp_stack(connection)->now_ms;
     uint32_t window = connection->congestion_window;
 
@@ -107,7 +107,7 @@ void pl_tcp_cubic_avoid(struct plumb_tcp *connection, uint32_t bytes) {
 /* Sections 4.6 and 4.7. A flow that met its loss earlier than the time before gives way to
  * others: its plateau is lower than where the loss was. */
 uint32_t pl_tcp_cubic_reduce(struct plumb_tcp *connection, uint32_t flight) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     uint32_t window = connection->congestion_window;
 
     if (window < loss->cubic_most)
@@ -120,7 +120,7 @@ uint32_t pl_tcp_cubic_reduce(struct plumb_tcp *connection, uint32_t flight) {
 /* Section 4.8: after a time-out W_max is where congestion avoidance begins. When the window
  * was not used the same curve is entered anew from where it is (sections 4.2 and 5.8). */
 void pl_tcp_cubic_restart(struct plumb_tcp *connection, bool lost) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
 
     loss->cubic_friendly = 0;
     connection->congestion_acked = 0;

@@ -21,7 +21,7 @@ static bool sent_after(uint32_t a_us, uint32_t a_end, uint32_t b_us, uint32_t b_
 }
 
 static void note_delivered(struct plumb_tcp *connection, const struct plumb_packet *segment) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     uint32_t rtt_us = pl_tcp_now_us(connection) - segment->sent_us;
     uint32_t end = pl_tcp_end_of(segment);
 
@@ -44,12 +44,13 @@ static void note_delivered(struct plumb_tcp *connection, const struct plumb_pack
 static void note_order(struct plumb_tcp *connection, const struct plumb_packet *segment,
                        uint32_t highest) {
     if (pl_before(pl_tcp_end_of(segment), highest) &&
-        (!(segment->mark & PL_TCP_REPEATED) || pl_tcp_loss(connection)->rack_flags & PL_RACK_EARLY))
-        pl_tcp_loss(connection)->rack_flags |= PL_RACK_REORDERING;
+        (!(segment->mark & PL_TCP_REPEATED) ||
+         pl_tcp_own_loss(connection)->rack_flags & PL_RACK_EARLY))
+        pl_tcp_own_loss(connection)->rack_flags |= PL_RACK_REORDERING;
 }
 
 uint32_t pl_tcp_rack_release(struct plumb_tcp *connection, uint32_t bytes) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     uint32_t highest = pl_tcp_highest_delivered(connection), delivered = 0;
     struct plumb_packet *segment = connection->send_first;
     bool counts = true;
@@ -84,7 +85,7 @@ uint32_t pl_tcp_rack_deliver(struct plumb_tcp *connection, const struct pl_news 
         if (!(segment->mark & PL_TCP_SACKED) && pl_tcp_is_covered(segment, news)) {
             note_order(connection, segment, highest);
             note_delivered(connection, segment);
-            pl_tcp_set_mark(pl_tcp_loss(connection), segment, segment->mark | PL_TCP_SACKED,
+            pl_tcp_set_mark(pl_tcp_own_loss(connection), segment, segment->mark | PL_TCP_SACKED,
                             counts);
             delivered += segment->total;
         }
@@ -98,7 +99,7 @@ uint32_t pl_tcp_rack_deliver(struct plumb_tcp *connection, const struct pl_news 
 
 /* Step 4: how much later than what was sent behind it a segment may arrive. */
 static uint32_t reordering_us(const struct plumb_tcp *connection) {
-    const struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    const struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     uint32_t window_us = loss->rack_least_us / 4 * (loss->rack_widenings + 1U);
 
     if (!(loss->rack_flags & PL_RACK_REORDERING) &&
@@ -109,7 +110,7 @@ static uint32_t reordering_us(const struct plumb_tcp *connection) {
 }
 
 void pl_tcp_rack_widen(struct plumb_tcp *connection) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
 
     if (loss->rack_flags & PL_RACK_WIDENED)
         return;
@@ -120,7 +121,7 @@ void pl_tcp_rack_widen(struct plumb_tcp *connection) {
 }
 
 bool pl_tcp_rack_detect(struct plumb_tcp *connection, uint32_t *wait_us) {
-    struct pl_tcp_loss *own = pl_tcp_loss(connection);
+    struct pl_tcp_loss *own = pl_tcp_own_loss(connection);
     uint32_t patience = own->rack_rtt_us + reordering_us(connection);
     uint32_t now = pl_tcp_now_us(connection), wait = 0;
     bool lost = false;

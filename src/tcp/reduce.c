@@ -11,7 +11,7 @@
 #ifdef CONFIG_PLUMB_TCP_RACK
 
 void pl_tcp_reduce_begin(struct plumb_tcp *connection, uint32_t delivered) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     uint32_t flight = pl_tcp_in_flight(connection), mss = connection->mss;
     uint32_t sacked = connection->duplicates * mss;
 
@@ -29,7 +29,7 @@ void pl_tcp_reduce_begin(struct plumb_tcp *connection, uint32_t delivered) {
 }
 
 void pl_tcp_reduce_end(struct plumb_tcp *connection) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
 
     connection->flags &= (uint16_t)~PL_TCP_RECOVERY;
     connection->congestion_window = connection->slow_start_threshold;
@@ -43,7 +43,7 @@ void pl_tcp_reduce_end(struct plumb_tcp *connection) {
  * comes down to the threshold by the end; below it, as many as were delivered, and a segment
  * more while all goes well. */
 void pl_tcp_reduce(struct plumb_tcp *connection, uint32_t delivered, bool safe) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     uint32_t pipe = pl_tcp_pipe(connection), threshold = connection->slow_start_threshold;
     uint32_t mss = connection->mss, out = loss->prr_out, may;
 

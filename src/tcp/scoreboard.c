@@ -72,7 +72,7 @@ void pl_tcp_mark_sent(struct plumb_tcp *connection, struct plumb_packet *segment
     if (!pl_tcp_racks(connection))
         return;
     if (segment->mark & PL_TCP_LOST)
-        pl_tcp_set_mark(pl_tcp_loss(connection), segment, segment->mark | PL_TCP_RESENT, true);
+        pl_tcp_set_mark(pl_tcp_own_loss(connection), segment, segment->mark | PL_TCP_RESENT, true);
     if (again)
         segment->mark |= PL_TCP_REPEATED;
     pl_tcp_count_out(connection, segment->total);
@@ -91,7 +91,7 @@ struct plumb_packet *pl_tcp_next_lost(const struct plumb_tcp *connection,
 }
 
 void pl_tcp_skip_sacked(struct plumb_tcp *connection) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     struct plumb_packet *segment = connection->send_unsent;
 
     while (segment && pl_before(segment->sequence, connection->send_most) &&

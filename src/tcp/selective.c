@@ -13,7 +13,7 @@
 
 static void arm(struct plumb_tcp *connection, uint32_t wait_us) {
     if (connection->send_unacked == connection->send_most)
-        pl_tcp_loss(connection)->rack_flags &= (uint8_t)~PL_RACK_STARTED;
+        pl_tcp_own_loss(connection)->rack_flags &= (uint8_t)~PL_RACK_STARTED;
     if (connection->send_unacked == connection->send_most && !connection->send_first)
         pl_tcp_clear_deadline(connection, PL_TCP_RETRANSMIT);
     else if (wait_us)
@@ -47,8 +47,9 @@ static bool echo_is_early(const struct plumb_tcp *connection, const struct pl_se
 #if defined(CONFIG_PLUMB_TCP_UNDO) && defined(CONFIG_PLUMB_TCP_TIMESTAMPS)
     const struct plumb_packet *oldest = connection->send_first;
 
-    if (!pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS) || pl_tcp_loss(connection)->undo_count != 1 ||
-        !oldest || !(oldest->mark & PL_TCP_REPEATED))
+    if (!pl_tcp_agreed(connection, PL_TCP_TIMESTAMPS) ||
+        pl_tcp_own_loss(connection)->undo_count != 1 || !oldest ||
+        !(oldest->mark & PL_TCP_REPEATED))
         return false;
     uint32_t now = pl_tcp_stack(connection)->now_ms + connection->timestamp_offset;
     uint32_t repeated_ms = (pl_tcp_now_us(connection) - oldest->sent_us) / 1000;
@@ -62,7 +63,7 @@ static bool echo_is_early(const struct plumb_tcp *connection, const struct pl_se
 
 /* Are acknowledgements to be looked at one by one? */
 static void watch(struct plumb_tcp *connection) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
 
     if (connection->duplicates || pl_tcp_in_episode(connection) || loss->left_network ||
         loss->rack_flags & PL_RACK_PROBED) {
@@ -94,7 +95,7 @@ static void take_delivered(struct plumb_tcp *connection, uint32_t advanced, uint
 /* What arrived by this acknowledgement; returns how many bytes of it are new. */
 static uint32_t deliver(struct plumb_tcp *connection, const struct pl_segment *segment,
                         struct pl_news *news, bool early) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     uint32_t delivered = 0;
 
     if (early)
@@ -133,7 +134,7 @@ bool pl_tcp_rack_acknowledgement(struct plumb_tcp *connection, const struct pl_s
         pl_tcp_rack_widen(connection);
         /* All that was sent again had not been lost: it was late. */
         if (pl_tcp_undo_duplicate(connection))
-            pl_tcp_loss(connection)->rack_flags |= PL_RACK_REORDERING;
+            pl_tcp_own_loss(connection)->rack_flags |= PL_RACK_REORDERING;
     }
     pl_tcp_tail_acknowledged(connection, &news, segment->acknowledgement);
     take_delivered(connection, ahead, delivered);

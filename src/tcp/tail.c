@@ -18,7 +18,7 @@
 /* Section 7.4. */
 void pl_tcp_tail_acknowledged(struct plumb_tcp *connection, const struct pl_news *news,
                               uint32_t acknowledgement) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
     bool again = loss->rack_flags & PL_RACK_PROBED_AGAIN;
     bool duplicate =
         news->duplicate.right == loss->probe_end && news->duplicate.left != news->duplicate.right;

@@ -1350,6 +1350,11 @@ static inline struct pl_tcp_loss *pl_tcp_loss(const struct plumb_tcp *connection
     return connection->loss ? &connection->tcp->losses[connection->loss - 1] : NULL;
 }
 
+/* Of a connection that has one. */
+static inline struct pl_tcp_loss *pl_tcp_own_loss(const struct plumb_tcp *connection) {
+    return &connection->tcp->losses[connection->loss - 1];
+}
+
 /* The same, made if there is none; null when all are in use. */
 struct pl_tcp_loss *pl_tcp_keep_loss(struct plumb_tcp *connection);
 
@@ -1419,7 +1424,7 @@ static inline void pl_tcp_count_out(struct plumb_tcp *connection, uint32_t bytes
     if (!pl_tcp_racks(connection))
         return;
     if (connection->flags & PL_TCP_RECOVERY) {
-        struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+        struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
         loss->prr_out = (pl_tcp_size)(loss->prr_out + bytes);
     }
     if (!(connection->deadlines & PL_TCP_FOR_ORDER))

@@ -69,7 +69,7 @@ static bool has_new(const struct plumb_tcp *connection) {
 
 /* RFC 4015 section 3.2, RFC 9438 section 4.9. */
 static void undo(struct plumb_tcp *connection) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
 
     pl_count(pl_tcp_stack(connection), PLUMB_COUNTER_tcp_undone);
     if (connection->congestion_window < loss->undo_window)
@@ -138,7 +138,7 @@ void pl_tcp_undo_step(struct plumb_tcp *connection, uint32_t advanced) {
 }
 
 bool pl_tcp_undo_duplicate(struct plumb_tcp *connection) {
-    struct pl_tcp_loss *loss = pl_tcp_loss(connection);
+    struct pl_tcp_loss *loss = pl_tcp_own_loss(connection);
 
     if (!loss->undo_window || !loss->undo_count || loss->undo_count == UINT8_MAX)
         return false;
@@ -149,7 +149,7 @@ bool pl_tcp_undo_duplicate(struct plumb_tcp *connection) {
 }
 
 void pl_tcp_undo_spurious(struct plumb_tcp *connection) {
-    if (pl_tcp_loss(connection)->undo_window)
+    if (pl_tcp_own_loss(connection)->undo_window)
         undo(connection);
 }
 
