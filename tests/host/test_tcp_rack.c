@@ -542,6 +542,7 @@ static void a_time_out_without_a_record(void **state) {
     expect(moved(&scene, "tcp_timeout") >= 1);
     expect_equal(moved(&scene, "tcp_tail_probe"), 0);
     expect(!connection->loss);
+    expect(!pl_tcp_racks(connection));
     world_introduce(scene.world);
     drain_payload(&scene);
     acknowledge(&scene, 5, 0, 0);
