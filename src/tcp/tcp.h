@@ -1428,7 +1428,7 @@ static inline void pl_tcp_count_out(struct plumb_tcp *connection, uint32_t bytes
         loss->prr_out = (pl_tcp_size)(loss->prr_out + bytes);
     }
     if (!(connection->deadlines & PL_TCP_FOR_ORDER))
-        connection->deadlines &= (uint8_t) ~(1U << PL_TCP_RETRANSMIT);
+        connection->deadlines &= (uint8_t) ~(1U << PL_TCP_RETRANSMIT | PL_TCP_FOR_PROBE);
 }
 
 /* A segment was sent, perhaps again. */
