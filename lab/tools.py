@@ -92,6 +92,7 @@ TOOLS = (
     Tool("ethtool", "ethtool", TEST),
     Tool("qemu-x86_64", "qemu-user", BENCH | ISAS),
     Tool("clang", "clang", TEST),
+    Tool("llvm-cov-14", "llvm-14", TEST),
     Tool("clang-format", "clang-format", TEST),
     Tool("cppcheck", "cppcheck", TEST),
     Tool(CLANG_RUNTIME, "libclang-rt-14-dev", TEST),

@@ -20,7 +20,7 @@ import pytest
 import wire
 from xdist.scheduler import LoadScopeScheduling
 
-from lab import build, cbmc, network, peers, smoltcp
+from lab import build, cbmc, coverage, network, peers, smoltcp
 from lab.errors import LabError
 from lab.paths import OUT
 
@@ -185,3 +185,16 @@ def capture(request: pytest.FixtureRequest, tmp_path: Path):
         FAILED.mkdir(parents=True, exist_ok=True)
         print(f"capture: {shutil.move(path, FAILED / path.name)}")
     assert not wrong, wrong
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """What an earlier run counted is not this one's; one of many workers lets it be."""
+    if not hasattr(session.config, "workerinput"):
+        coverage.TABLE.unlink(missing_ok=True)
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Which branches were taken, where that was counted."""
+    if coverage.TABLE.exists():
+        terminalreporter.section("branches of src/ that the host's tests take")
+        terminalreporter.write(coverage.TABLE.read_text())
